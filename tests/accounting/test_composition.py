@@ -261,7 +261,7 @@ def test_calibration_returns_what_was_checked_and_no_more():
     assert keeps(sigma)
     assert not keeps(sigma * (1 - 2e-9))
     assert calibrate(lambda k: k * 0.1 <= 1.0, safe=1, risky=10_000) == 10
-    with pytest.raises(Exception, match="safe end"):
+    with pytest.raises(Exception, match="safe start"):
         calibrate(lambda _: False, safe=1.0, risky=2.0)
 
 

@@ -225,7 +225,7 @@ def test_the_horizon_is_the_end_and_a_bad_batch_counts_nothing(kind):
     counter.add(np.int64(3))
     with pytest.raises(ProtocolError, match="horizon"):
         counter.add(4)
-    with pytest.raises(ProtocolError, match="one object for one stream"):
+    with pytest.raises(ProtocolError, match="for each stream"):
         copy.copy(counter)
 
 

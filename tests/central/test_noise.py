@@ -184,7 +184,7 @@ def test_the_discrete_gaussians_spread_is_that_of_the_law(sigma):
 
 def test_sigma_alone_has_a_curve_and_with_delta_a_point():
     mechanism = Gaussian(sigma=4.0, sensitivity=1, neighbors=ADD_REMOVE)
-    with pytest.raises(ParameterError, match="state delta="):
+    with pytest.raises(ParameterError, match="give delta="):
         mechanism.guarantee  # noqa: B018  # asking is what is refused
     stated = Gaussian(sigma=4.0, delta=1e-6, sensitivity=1, neighbors=ADD_REMOVE)
     assert stated.guarantee.epsilon == account(mechanism.event, delta=1e-6).epsilon

@@ -185,7 +185,7 @@ def test_a_ledger_under_another_name_draws_nothing_again(tmp_path, link):
     if link == "symlink_to":
         assert opened(ledger=other, budget=0.1, source=watched).count(epsilon=0.1).value == first
     else:
-        with pytest.raises(JournalError, match="would be drawn again"):
+        with pytest.raises(JournalError, match="would get new noise"):
             opened(ledger=other, budget=0.1, source=watched)
 
 
@@ -197,7 +197,7 @@ def test_answers_that_are_lost_or_of_another_ledger_stop_the_session(tmp_path):
     other.count(epsilon=0.1)
     for lost in (answers.unlink, lambda: answers.write_bytes((tmp_path / "other.answers").read_bytes())):
         lost()
-        with pytest.raises(JournalError, match="would be drawn again"):
+        with pytest.raises(JournalError, match="would get new noise"):
             opened(ledger=path)
     with pytest.raises(JournalError):  # and answers are not taken over by a ledger that has none
         opened(ledger=_beside(tmp_path / "new", answers))

@@ -192,7 +192,7 @@ def test_many_threads_get_no_more_answers_than_one():
 def test_it_cannot_be_copied():
     vector = SparseVector(epsilon=1.0, answers=1, sensitivity=1, neighbors="add-remove", threshold=0)
     for duplicate in (copy.copy, copy.deepcopy, pickle.dumps):
-        with pytest.raises(ProtocolError, match="one object for one budget"):
+        with pytest.raises(ProtocolError, match="for each budget"):
             duplicate(vector)
 
 

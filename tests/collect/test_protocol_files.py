@@ -108,7 +108,7 @@ MISTAKES = {
     "no domain": (f'{START}[protocol]\nname = "SVIM"\nk = 2\n', ["domain: got None", "a [domain] beside SVIM", "sets = {"]),
     "a domain too many": (TABLE + AGES, ["no [domain] beside Marginals"]),
     "another domain": (SETS.replace(SHOP, AGES), ["domain: got Integers", "sets, which SVIM asks about"]),
-    "sets of sets": (SETS.replace("[domain.sets]", "[domain.sets.sets]"), ["sets", "what a set is made of"]),
+    "sets of sets": (SETS.replace("[domain.sets]", "[domain.sets.sets]"), ["sets", "items"]),
     "sets without a protocol": (START + SHOP, ["domain", "[protocol]", "SVIM"]),
     "sets in a search": (f"{START}{SHOP}[search]\nk = 2\n", ["domain: got Subsets", "single values, which PEM"]),
     "candidates": (f'{START}protocol = "HaarHRR"\n{AGES}candidates = [3]\n', ["candidates", "none in a search"]),

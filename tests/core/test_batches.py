@@ -213,7 +213,7 @@ def test_candidates_are_named_once_each():
     assert Candidates.everything(dn.IndexRange(5)).values == range(5)
     with pytest.raises(DomainError, match=r"candidates\[2\].*'blue'"):
         Candidates.of(colors, ["blue", "red", "blue"])
-    with pytest.raises(DomainError, match="one value or more"):
+    with pytest.raises(DomainError, match="at least one value"):
         Candidates.of(colors, [])
     assert repr(found) == "Candidates('blue', 'red')"
     assert repr(Candidates.everything(dn.IndexRange(4))) == "Candidates(0, 1, 2, 3)"

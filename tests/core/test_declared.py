@@ -82,7 +82,7 @@ def test_every_type_is_read_in_its_way():
         ({"share": "1/2", "epsilon": 2.0}, ["plan: got 'epsilon'"]),
         ({"share": "1/2", "main": "ann"}, ["main: got 'ann'", "a table with ['owner', 'digits']", "[plan.main]"]),
         ({"share": "1/2", "main": {"digits": "00"}}, ["main: got ['digits']", "add owner"]),
-        ({"share": "1/2", "main": {"owner": "ann", "digits": "xy"}}, ["Key", "settings of the right type"]),
+        ({"share": "1/2", "main": {"owner": "ann", "digits": "xy"}}, ["Key", "right type"]),
         ({"share": "1/2", "keys": {"owner": "ann"}}, ["keys", "a list of tables", "[[plan.keys]]"]),
         ({"share": "1/2", "keys": ["ann"]}, ["keys: got 'ann'", "a table"]),
     ],

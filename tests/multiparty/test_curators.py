@@ -62,7 +62,7 @@ def test_a_party_masks_once_and_only_with_keys_that_their_owners_signed():
     assert not np.array_equal(np.frombuffer(masked.body, dtype="<i4"), joint.vectors[0])
     with pytest.raises(ProtocolError, match="in its turn"):
         joint.parties[0].answer(messages[0])
-    with pytest.raises(ProtocolError, match="made it up"):
+    with pytest.raises(ProtocolError, match="forged"):
         joint.aggregator.receive(masked._replace(body=bytes(16)).pack())
     other = Joint(key="another")
     with pytest.raises(ProtocolError, match="two sums"):

@@ -52,7 +52,7 @@ def test_the_exponent_as_printed_gives_something_else():
 
 def test_all_parts_of_the_key_are_needed():
     ciphertext = KEY.encrypt(7, SOURCE)
-    with pytest.raises(WireError, match="all are needed"):
+    with pytest.raises(WireError, match="all of them"):
         KEY.open([KEY.decryption_part(ciphertext, party, 0) for party in range(3)])
 
 

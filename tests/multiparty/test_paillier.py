@@ -52,7 +52,7 @@ def test_fewer_decryptors_are_refused_and_could_not():
         opened(ciphertext, (1, 2))
     two_of_five = copy(PUBLIC)
     object.__setattr__(two_of_five, "threshold", 2)  # which no key has
-    with pytest.raises(WireError, match="wrong one"):
+    with pytest.raises(WireError, match="wrong share"):
         two_of_five.open({place: SHARES[place - 1].decrypt(ciphertext) for place in (1, 2)})
 
 
@@ -106,7 +106,7 @@ def test_slots_stay_apart_up_to_their_bound(length):
 
 
 def test_bounds_that_could_overflow_are_refused():
-    with pytest.raises(ParameterError, match="spoils its neighbor"):
+    with pytest.raises(ParameterError, match="corrupts its neighbor"):
         Packing(bits=512, length=3, parties=4, largest=1 << 37)
     packing = Packing(bits=512, length=3, parties=4, largest=100)
     for numbers in ([1, 2], [1, 2, 101], [1, 2, -101]):
@@ -190,11 +190,11 @@ def test_a_decryptor_opens_one_sum_once_and_none_of_few(encrypted):
     decryptor = Decryptor.resume(encrypted.committee[0].save(), agreement=encrypted.agreement, share=SHARES[0])
     reply = decryptor.answer(messages[4])
     for again in (decryptor, Decryptor.resume(decryptor.save(), agreement=encrypted.agreement, share=SHARES[0])):
-        with pytest.raises(ProtocolError, match="two sums would show a party"):
+        with pytest.raises(ProtocolError, match="begin a new sum"):
             again.answer(other[4])
         assert again.answer(messages[4]) == reply
     assert Decryptor(encrypted.agreement, SHARES[0]).answer(other[4]) != reply  # the evil twin, which forgot: now both are open
-    with pytest.raises(ProtocolError, match="somebody else's"):
+    with pytest.raises(ProtocolError, match="another party"):
         encrypted.committee[1].answer(messages[4])
     body = Message.open(messages[5]).body
     alone = (1).to_bytes(4, "little") + (0).to_bytes(4, "little") + body[-PUBLIC.cipher_bytes * encrypted.packing.plaintexts :]
@@ -242,7 +242,7 @@ def test_a_wrong_share_is_found_out(encrypted):
     reply = Message.open(encrypted.committee[2].answer(encrypted.to_open[6]))
     wrong = PUBLIC.write(ENCRYPTOR.encrypt(5)) + reply.body[PUBLIC.cipher_bytes :]
     encrypted.aggregator.receive(reply._replace(body=wrong).pack())
-    with pytest.raises(ProtocolError, match="wrong one"):
+    with pytest.raises(ProtocolError, match="wrong share"):
         encrypted.aggregator.close()
     assert encrypted.aggregator.total is None
 

@@ -80,7 +80,7 @@ def test_a_sum_beyond_its_bound_is_not_said_to_be_closed():
     for message in stream.send(0, np.array([[105, 0]] + [[100, 0]] * 5)):
         stream.aggregator.receive(message)
     messages = dict(stream.aggregator._messages)
-    with pytest.raises(ProtocolError, match="its epsilon is spent"):
+    with pytest.raises(ProtocolError, match="epsilon of this sum is spent"):
         stream.aggregator.close()
     stream.aggregator.terms = stream.parties[0].terms
     assert stream.aggregator.open(0, messages).tolist() == [605, 0]

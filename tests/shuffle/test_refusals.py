@@ -29,7 +29,7 @@ MISTAKES = {
     "reports that are linked": (lambda: dn.shuffle.amplify(LINKED, n=9, delta=1e-6), ["spec", "for one report"]),
     "no target": (lambda: dn.shuffle.local_epsilon_for(epsilon=0.0, n=9, delta=1e-6), ["epsilon", "0.0"]),
     "out of reach": (lambda: dn.shuffle.people_for(epsilon0=30.0, epsilon=1e-6, delta=1e-9), ["n", "out of reach"]),
-    "a shuffle with a person more": (lambda: dn.shuffle.Shuffled(epsilon0=1.0, n=9, neighbors="add-remove"), ["neighbors", "n is public"]),
+    "a shuffle with a person more": (lambda: dn.shuffle.Shuffled(epsilon0=1.0, n=9, neighbors="add-remove"), ["neighbors", "is public"]),
 }
 
 

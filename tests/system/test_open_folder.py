@@ -135,7 +135,7 @@ def test_three_who_count_agree_to_the_byte(told, tmp_path):
         [],
         ["draws of seed"],
     )
-    assert "nothing that honest reports do not show" in server.run("estimate", "home-page", "--integrity")
+    assert "no sign of tampering" in server.run("estimate", "home-page", "--integrity")
     assert server.stop() == 0
     store = Store.open(server.store)
     collected = {"-".join(map(str, key)): tally.to_bytes() for key, tally in Collector(store).tallies(task.id).items()}

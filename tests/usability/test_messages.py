@@ -97,7 +97,7 @@ MISTAKES = {
     "choice without room": (
         lambda: dn.frequency_oracle(domain_size=1000, epsilon=1.0, max_bits=1),
         ParameterError,
-        ["max_bits, device, server", "GRR needs 10 bits", "relax"],
+        ["max_bits, device, server", "GRR needs 10 bits", "raise"],
     ),
     "choice of no domain": (lambda: dn.frequency_oracle(epsilon=1.0), ParameterError, ["domain_size", "None", "domain="]),
     "choice of a list": (
@@ -204,7 +204,7 @@ MISTAKES = {
     "tallies of two lists": (
         lambda: LISTED + OLH.tally(OLH.privatize([1]), candidates=[2, 1]),
         MergeError,
-        ["candidates", "digest", "one list"],
+        ["candidates", "digest", "same candidates"],
     ),
     "tallies with and without list": (lambda: LISTED + OLH.tally(OLH.privatize([1])), MergeError, ["candidates", "digest"]),
     "estimate of another spec": (lambda: OUE.estimate(TALLY), MergeError, ["spec.mechanism", "'GRR'"]),

@@ -82,7 +82,7 @@ MISTAKES = {
     "candidates": (lambda: BIT.tally([1], candidates=[0.5]), ParameterError, ["candidates", "counts no values", "leave them out"]),
     "estimate of reports": (lambda: BIT.estimate([1, 0]), ParameterError, ["tally", "'list'", "oracle.tally(reports)"]),
     "another spec's tally": (lambda: AGE.estimate(TALLY), MergeError, ["spec.mechanism", "OneBitMean", "Hybrid"]),
-    "a made-up tally": (lambda: AGE.estimate(Tally(AGE, 3, np.array([9, 2, 0, 0]))), MergeError, ["counters", "made up"]),
+    "a made-up tally": (lambda: AGE.estimate(Tally(AGE, 3, np.array([9, 2, 0, 0]))), MergeError, ["counters", "discard"]),
     "compared with nothing": (lambda: BIT.estimate(TALLY).compare(None), ParameterError, ["other", "None", "same kind, mean"]),
     "level in percent": (lambda: BIT.estimate(TALLY).interval(95), ParameterError, ["level", "95", "between 0 and 1"]),
     "bound by another name": (lambda: BIT.estimate(TALLY).bound(0.9, "normal"), ParameterError, ["method", "'normal'", "bernstein"]),

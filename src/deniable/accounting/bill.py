@@ -62,7 +62,7 @@ class Bill:
             model="central",
             unit="all of these events together",
             neighbors=NEIGHBORS[self.relation],
-            honest="whoever ran them",
+            honest="the party that ran the mechanisms",
             certificate=f"{self.certificate} composition",
         )
 
@@ -83,9 +83,11 @@ def account(event: Event, *, delta: float, rules: tuple[str, ...] | None = None)
     <Bill at delta 0, replace: epsilon by basic 1; refused by advanced, zCDP, RDP, exact, PLD>
     """
     if not isinstance(event, Event):
-        raise ParameterError("event", event, allowed="an event", fix="as in Pure(epsilon=1.0)")
+        raise ParameterError("event", event, allowed="an event", fix="pass an event such as Pure(epsilon=1.0)")
     if isinstance(delta, bool) or not isinstance(delta, int | float) or not 0 <= delta < 1:
-        raise ParameterError("delta", delta, allowed="from 0 on, below 1", fix="far below 1 / n: 1e-6 is usual; 0 for pure epsilon")
+        raise ParameterError(
+            "delta", delta, allowed="from 0 on, below 1", fix="use a delta far below 1 / n, such as 1e-6, or 0 for pure epsilon"
+        )
     asked = tuple(RULES) if rules is None else rules
     bags = worlds(event)
     epsilons, refusals = {}, {}
@@ -98,11 +100,11 @@ def account(event: Event, *, delta: float, rules: tuple[str, ...] | None = None)
             refusals[rule] = str(refusal)
     if not epsilons or min(epsilons.values()) == inf:
         why = "; ".join(f"{rule}: {reason}" for rule, reason in refusals.items()) or "no finite epsilon at this delta"
-        raise ParameterError("event", event, allowed="events that one of the rules knows", fix=why)
+        raise ParameterError("event", event, allowed="events that one of the rules covers", fix=why)
     return Bill(float(delta), event.relation, {rule: epsilon for rule, epsilon in epsilons.items() if epsilon < inf}, refusals)
 
 
 def _price(rule: str, bag: Bag, delta: float) -> float:
     if delta == 0 and rule != "basic":
-        raise ParameterError("delta", delta, allowed=f"above 0 for {rule}", fix="pure epsilons are added by the basic rule")
+        raise ParameterError("delta", delta, allowed=f"above 0 for {rule}", fix="use the basic rule, which adds pure epsilons")
     return RULES[rule](bag, delta)

@@ -86,7 +86,9 @@ class BudgetFilter:
                 book.append(head)
             elif book.records[0] != head:
                 allowed = f"the budget in the file: {book.records[0]}"
-                raise ParameterError("budget", head, allowed=allowed, fix="a budget is not changed in place: open it as it is")
+                raise ParameterError(
+                    "budget", head, allowed=allowed, fix="open the ledger with the budget that it has: a budget cannot be changed"
+                )
 
     def __repr__(self) -> str:  # without a look into the file: a repr must not fail
         caps = ", ".join(f"{name} {decimal(cap)}" for name, cap in self.budget._asdict().items() if cap)
@@ -96,7 +98,9 @@ class BudgetFilter:
         """What an event would cost; nothing is spent. ``delta`` is its share of the budget's delta, under the basic rule."""
         if event.relation != self.neighbors:
             allowed = f"events stated for {self.neighbors!r}, as the budget is"
-            raise ParameterError("event", event, allowed=allowed, fix="an add-remove event becomes one for replace in Replaced(event=...)")
+            raise ParameterError(
+                "event", event, allowed=allowed, fix="wrap add-remove events in Replaced(event=...) for a budget with replace"
+            )
         if self.rule == "zCDP":
             return Cost(rho=max(sum((n * exact(rho_of(leaf)) for leaf, n in bag.items()), Fraction(0)) for bag in worlds(event)))
         return Cost(exact(account(event, delta=delta).epsilon), exact(delta))
@@ -107,14 +111,14 @@ class BudgetFilter:
         ``delta`` is as in ``quote``. ``label`` is a note for whoever reads the book.
         """
         if not isinstance(request, str) or not 1 <= len(request) <= 200:
-            raise ParameterError("request", request, allowed="a text of 1 to 200 characters", fix="name each request by an id of its own")
+            raise ParameterError("request", request, allowed="a text of 1 to 200 characters", fix="give each request its own id")
         cost = self.quote(event, delta=delta)
         with open_journal(self.path) as book:
             known = requests(book)
             if request in known:
                 same = known[request].event == event and known[request].cost.delta == cost.delta
                 if not same or known[request].state == ABANDONED:
-                    fix = "an id names one request forever: take a new one"
+                    fix = "take a new id: an id names one request forever"
                     raise ProtocolError("request", request, allowed=f"an id that is new, or {known[request].event!r} again", fix=fix)
                 return known[request]
             self._check(cost, known)
@@ -151,11 +155,11 @@ class BudgetFilter:
         with open_journal(self.path) as book:
             known = requests(book)
             if request not in known:
-                raise ProtocolError("request", request, allowed="an id that was reserved", fix="reserve before drawing any noise")
+                raise ProtocolError("request", request, allowed="the id of a reserved request", fix="reserve before drawing any noise")
             if known[request].state == state:
                 return
             if known[request].state != RESERVED:
-                fix = "what was sent stays spent; what was abandoned needs a new request"
+                fix = "reserve under a new id: sent requests stay spent, and abandoned ones are closed"
                 raise ProtocolError("request", f"{request!r}, {known[request].state}", allowed="a request that is only reserved", fix=fix)
             book.append({"kind": state, "request": request})
 
@@ -164,18 +168,24 @@ class BudgetFilter:
         for name, wanted, gone, cap in zip(Cost._fields, cost, spent, self.budget, strict=True):
             if wanted and gone + wanted > cap:
                 allowed = f"{decimal(cap)}, of which {decimal(max(cap - gone, Fraction(0)))} is left"
-                raise BudgetExceeded(name, decimal(gone + wanted), allowed=allowed, fix="nothing was released: ask less, or stop")
+                raise BudgetExceeded(
+                    name, decimal(gone + wanted), allowed=allowed, fix="spend less on this question, or stop: nothing was released"
+                )
 
 
 def budget_of(epsilon: float, delta: float, rule: str) -> Cost:
     """The caps behind a promise; the largest rho that keeps it, under zCDP."""
     if rule not in ("basic", "zCDP"):
         allowed = "'basic' or 'zCDP'"
-        raise ParameterError("rule", rule, allowed=allowed, fix="other rules need a schedule that is fixed: reserve it as one event")
+        raise ParameterError("rule", rule, allowed=allowed, fix="use basic or zCDP, or reserve a fixed schedule of events as one event")
     if isinstance(epsilon, bool) or not isinstance(epsilon, int | float) or not 0 < epsilon < inf:
-        raise ParameterError("epsilon", epsilon, allowed="a finite number above 0", fix="try 1.0, for good")
+        raise ParameterError(
+            "epsilon", epsilon, allowed="a finite number above 0", fix="choose with care, such as 1.0: it cannot be changed later"
+        )
     if isinstance(delta, bool) or not isinstance(delta, int | float) or not 0 <= delta < 1 or (rule == "zCDP" and delta == 0):
-        raise ParameterError("delta", delta, allowed="from 0 on, below 1; above 0 for zCDP", fix="far below 1 / n: 1e-6 is usual")
+        raise ParameterError(
+            "delta", delta, allowed="from 0 on, below 1; above 0 for zCDP", fix="use a delta far below 1 / n, such as 1e-6"
+        )
     if rule == "basic":
         return Cost(epsilon=exact(epsilon), delta=exact(delta))
     return Cost(rho=exact(calibrate(lambda rho: zcdp_epsilon(rho, delta) <= epsilon, safe=0.0, risky=float(epsilon), name="rho")))

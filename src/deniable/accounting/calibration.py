@@ -25,7 +25,7 @@ def calibrate(keeps: Callable[[float], bool], *, safe: float, risky: float, tole
     """
     whole = isinstance(safe, int) and isinstance(risky, int)
     if not keeps(safe):
-        raise ParameterError(name, safe, allowed="a safe end that keeps the promise", fix="move the safe end, or promise less")
+        raise ParameterError(name, safe, allowed="a safe start that keeps the promise", fix="move the safe start, or promise less")
     if keeps(risky):
         return risky
     while abs(risky - safe) > (1 if whole else tolerance * max(abs(safe), abs(risky))):
@@ -45,7 +45,7 @@ def doubled(keeps: Callable[[float], bool], *, start: float, limit: float, name:
     while not keeps(found):
         found *= 2
         if found > limit:
-            raise ParameterError(name, found, allowed=f"up to {limit:g}", fix="this promise is out of reach: promise less")
+            raise ParameterError(name, found, allowed=f"up to {limit:g}", fix="promise less: this promise is out of reach")
     return found
 
 

@@ -74,12 +74,17 @@ class Parallel(Event):
     def __post_init__(self) -> None:
         _check_events(self)
         if self.by not in ("person", "value"):
-            raise ParameterError("by", self.by, allowed="'person' or 'value'", fix="does protected data decide who is in which part?")
+            raise ParameterError(
+                "by",
+                self.by,
+                allowed="XpersonX or XvalueX",
+                fix="write 'value' if protected data decides who is in which part, else 'person'",
+            )
         for item in self.events:
             if self.by == "value" and item.relation != ADD_REMOVE:
                 allowed = "events stated for add-remove, where the data decide who is in which part"
                 raise ParameterError(
-                    "events", item, allowed=allowed, fix="replacing a person changes two parts: use Replaced(event=Parallel(...))"
+                    "events", item, allowed=allowed, fix="write Replaced(event=Parallel(...)): replacing a person changes two parts"
                 )
 
     @property
@@ -145,9 +150,9 @@ class Sampled(Leaf):
 
     def __post_init__(self) -> None:
         if not isinstance(self.event, Leaf) or isinstance(self.event, Sampled):
-            raise ParameterError("event", self.event, allowed="a leaf: one mechanism", fix="sample each mechanism by itself")
+            raise ParameterError("event", self.event, allowed="a leaf: one mechanism", fix="sample each mechanism alone")
         if isinstance(self.rate, bool) or not isinstance(self.rate, int | float) or not 0 < self.rate <= 1:
-            raise ParameterError("rate", self.rate, allowed="a share above 0, at most 1", fix="as in 0.01 for one person in a hundred")
+            raise ParameterError("rate", self.rate, allowed="a share above 0, at most 1", fix="write 0.01 for one person in a hundred")
 
     @property
     def relation(self) -> str:
@@ -204,7 +209,7 @@ def _few(item: Event, parts: list[list[Bag]]) -> list[list[Bag]]:
 
 def _too_many(item: Event) -> ParameterError:
     return ParameterError(
-        "event", item, allowed=f"at most {MOST_WORLDS} ways through parallel parts", fix="account for the dearest part alone"
+        "event", item, allowed=f"at most {MOST_WORLDS} ways through parallel parts", fix="account for the most expensive part alone"
     )
 
 
@@ -214,7 +219,7 @@ def _distinct(bags: Iterable[Bag]) -> list[Bag]:
 
 def _check_events(item: Sequential | Parallel) -> None:
     if not isinstance(item.events, tuple) or not item.events:
-        raise ParameterError("events", item.events, allowed="a tuple of one or more events", fix="as in events=(Pure(epsilon=1.0),)")
+        raise ParameterError("events", item.events, allowed="a tuple of one or more events", fix="write events=(Pure(epsilon=1.0),)")
     list(walk(item.events))
 
 
@@ -222,6 +227,6 @@ def _common(item: Event, events: tuple[Event, ...]) -> str:
     first = events[0].relation
     for other in events:
         if other.relation != first:
-            fix = "promises for different pairs of neighbors do not add up: wrap an add-remove event in Replaced"
+            fix = "wrap add-remove events in Replaced: promises for different neighbors do not add up"
             raise ParameterError("event", other, allowed=f"the relation {first!r}, as in the events before it", fix=fix)
     return first

@@ -57,7 +57,9 @@ def basic(bag: Bag, delta: float) -> float:
     shares = sum(count for _, count in curved)
     for leaf, count in curved:
         if left <= 0:
-            raise ParameterError("delta", delta, allowed="above 0 for an event that has a curve", fix=f"{leaf!r} has no epsilon at delta 0")
+            raise ParameterError(
+                "delta", delta, allowed="above 0 for an event that has a curve", fix=f"choose a delta above 0: {leaf!r} has no epsilon at 0"
+            )
         priced = _curve(leaf, float(left / shares) / UP)
         if priced == inf:
             return inf
@@ -73,7 +75,9 @@ def advanced(bag: Bag, delta: float) -> float:
         if _point(leaf) is None:
             raise unknown("advanced composition", leaf, "Pure, Approximate, Laplace, DiscreteLaplace and BoundedRange events")
     if left <= 0:
-        raise ParameterError("delta", delta, allowed="above the sum of all deltas", fix="advanced composition needs some delta of its own")
+        raise ParameterError(
+            "delta", delta, allowed="above the sum of all deltas", fix="choose a larger delta: advanced composition needs some of its own"
+        )
     drift = sum(count * epsilon * tanh(epsilon / 2) for epsilon, count in points)
     return (drift + sqrt(2 * log(1 / float(left)) * sum(count * epsilon**2 for epsilon, count in points))) * (1 + 1e-12)
 

@@ -98,7 +98,7 @@ def check_neighbors(neighbors: str) -> str:
     """The relation, if it is one."""
     if not isinstance(neighbors, str) or neighbors not in (REPLACE, ADD_REMOVE):
         allowed = f"{REPLACE!r} or {ADD_REMOVE!r}"
-        raise ParameterError("neighbors", neighbors, allowed=allowed, fix="say for which pairs of data sets the promise holds")
+        raise ParameterError("neighbors", neighbors, allowed=allowed, fix="name the neighboring data sets that the promise is for")
     return neighbors
 
 
@@ -113,7 +113,7 @@ def positive(name: str, value: object, *, zero: bool = False, below: float = inf
 def positive_integer(name: str, value: object) -> None:
     """Refuse what is not an integer from 1 on."""
     if type(value) is not int or value < 1:
-        raise ParameterError(name, value, allowed="an integer from 1 on", fix="count whole things")
+        raise ParameterError(name, value, allowed="an integer from 1 on", fix="pass a whole number")
 
 
 def float_above(value: Fraction) -> float:
@@ -128,5 +128,5 @@ def walk(events: tuple[Event, ...]) -> Iterator[Event]:
     """Events in order, each checked to be one."""
     for item in events:
         if not isinstance(item, Event):
-            raise ParameterError("events", item, allowed="events", fix="as in Pure(epsilon=1.0)")
+            raise ParameterError("events", item, allowed="events", fix="pass events such as Pure(epsilon=1.0)")
         yield item

@@ -107,7 +107,7 @@ def _entry(number: int, item: dict[str, Any]) -> HistoryEntry:
     label, when = fields.pop("label", ""), fields.pop("when", "")
     times = fields.pop("times", 1) if fields.get("kind") != "Repeated" else 1
     if not isinstance(label, str) or not isinstance(when, date | str) or when in (True, False):
-        raise WireError(f"event {number}", item, allowed="'label' a text, 'when' a date", fix="as in when = 2026-01-05")
+        raise WireError(f"event {number}", item, allowed="'label' a text, 'when' a date", fix="write when = 2026-01-05")
     event = event_from_json(fields)
     try:
         return HistoryEntry(event if times == 1 else Repeated(event=event, times=times), label or event.kind, str(when))
@@ -119,7 +119,12 @@ def _from_ledger(path: Path) -> History:
     head, requests, torn = read_book(path)
     kept = [request for request in requests if request.state != ABANDONED]
     if not kept:
-        raise ParameterError("ledger", str(path), allowed="a ledger with requests that were not abandoned", fix="nothing was spent yet")
+        raise ParameterError(
+            "ledger",
+            str(path),
+            allowed="a ledger with requests that were not abandoned",
+            fix="spend something first: there is nothing to show yet",
+        )
     told = f"The budget is epsilon {head['epsilon']}, delta {head['delta']}, for neighbors by {head['neighbors']}."
     told += f" An unfinished last line of {torn} bytes is ignored." if torn else ""
     return History(tuple(map(_charged, kept)), float(head["delta"]), (head["rule"],), told)

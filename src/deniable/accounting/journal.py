@@ -78,7 +78,12 @@ class OpenJournal:
             body = record["body"]
             self._chain = _chained(self._chain, body)
             if record["chain"] != self._chain.hex():
-                raise WireError("chain", record["chain"], allowed=self._chain.hex(), fix="the line, or one before it, was changed")
+                raise WireError(
+                    "chain",
+                    record["chain"],
+                    allowed=self._chain.hex(),
+                    fix="restore the file from a backup: this line, or one before it, was changed",
+                )
         except (WireError, ValueError) as error:
             fix = f"{error}. Do not delete it: an empty ledger would forget what was spent"
             raise JournalError("ledger", f"{self._path}, line {number}", allowed="the lines as they were written", fix=fix) from error
@@ -92,7 +97,7 @@ def open_journal(path: Path, *, create: bool = False, write: bool = True) -> Ite
         new = create and not path.exists()
         handle = os.open(path, (os.O_RDWR if write else os.O_RDONLY) | os.O_CLOEXEC | (os.O_CREAT if create else 0), 0o600)
     except OSError as error:
-        fix = f"{path}: {error.strerror}; make the folder first, or name another file"
+        fix = f"{path}: {error.strerror}; create the folder first, or name another file"
         raise JournalError("ledger", path.name, allowed="a file that this program may read and write", fix=fix) from error
     try:
         import fcntl  # not on every system; accounting without a ledger does not need it

@@ -156,7 +156,7 @@ class RDP(Leaf):
         if not self.orders or len(self.orders) != len(self.epsilons) or not all(order > 1 for order in self.orders):
             allowed = "one epsilon for each order, all orders above 1"
             raise ParameterError(
-                "orders", (self.orders, self.epsilons), allowed=allowed, fix="as in orders=(2.0, 4.0), epsilons=(0.1, 0.2)"
+                "orders", (self.orders, self.epsilons), allowed=allowed, fix="write orders=(2.0, 4.0), epsilons=(0.1, 0.2)"
             )
         for value in self.epsilons:
             positive("epsilons", value, zero=True)

@@ -34,7 +34,7 @@ def bernoulli_exp(numerator: int, denominator: int, source: Source) -> bool:
     """
     if numerator < 0 or denominator < 1:
         allowed = "an exponent from 0 on, over a positive integer"
-        raise ParameterError("exponent", f"{numerator} / {denominator}", allowed=allowed, fix="the coin is of e^-x")
+        raise ParameterError("exponent", f"{numerator} / {denominator}", allowed=allowed, fix="pass x of e^-x")
     units, rest = divmod(numerator, denominator)
     return all(_below_one(1, 1, source) for _ in range(units)) and _below_one(rest, denominator, source)
 

@@ -37,7 +37,7 @@ FUNCTIONS: dict[tuple[str, str], Any] = {
 }
 """What the arguments of a function have to be; None if they need to be alike."""
 ALLOWED = "columns, constants, comparisons, & | ~, is_in a list, is_between, is_null, is_not_null, starts_with and ends_with"
-FIX = "add what you need as a column before the session opens: a condition must not look at other rows, nor be able to fail"
+FIX = "add a column with what you need before the session opens: a condition sees one row and must never fail"
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,7 @@ class Condition:
         try:
             return table.select(self.expression.fill_null(False).alias("match"))["match"].to_numpy()
         except (Exception, pl.exceptions.PanicException):  # whatever it says may be about somebody
-            problem = ProtocolError(
-                "where", "a condition", allowed="what the table can decide", fix="ask the table's keeper to look into it"
-            )
+            problem = ProtocolError("where", "a condition", allowed="what the table can decide", fix="ask the curator to look into it")
         raise problem  # outside of the handler, so that nothing of the first error hangs on to it
 
 
@@ -69,12 +67,12 @@ def read_where(where: Any, table: pl.DataFrame) -> Condition:
     elif isinstance(where, pl.Expr):
         expression, identity = where, _checked(where, table.schema)
     else:
-        raise ParameterError("where", where, allowed="a dict of equalities or a Polars expression", fix='as in {"city": "Basel"}')
+        raise ParameterError("where", where, allowed="a dict of equalities or a Polars expression", fix='write {"city": "Basel"}')
     try:
         extremes(table.schema).select(expression.alias("match"))
     except (Exception, pl.exceptions.PanicException) as error:
-        fix = "compare columns with what is of their type"
-        raise ParameterError("where", str(expression), allowed="a condition that no value makes fail", fix=fix) from error
+        fix = "compare each column with values of its own type"
+        raise ParameterError("where", str(expression), allowed="a condition that cannot fail on any value", fix=fix) from error
     return Condition(expression, identity)
 
 
@@ -94,7 +92,7 @@ def _equalities(where: Mapping[Any, Any], schema: Mapping[str, pl.DataType]) -> 
         several = list(value) if isinstance(value, list | tuple | set | frozenset | range) else [value]
         if not several or any(item is None for item in several):
             allowed = "values of the column's type, or lists of them"
-            raise ParameterError("where", {name: value}, allowed=allowed, fix="is_null() of a Polars expression finds what is missing")
+            raise ParameterError("where", {name: value}, allowed=allowed, fix="find missing values with is_null() of a Polars expression")
         made = typed("where", several, schema[name])
         conditions.append(pl.col(name).is_in(made.implode()) if len(several) > 1 else pl.col(name) == pl.lit(made[0], dtype=schema[name]))
         identity.append((name, sorted(map(repr, made.to_list()))))
@@ -107,11 +105,15 @@ def _checked(where: pl.Expr, schema: Mapping[str, pl.DataType]) -> str:
     try:
         kind = _walk(json.loads(identity), schema)
     except RecursionError:
-        raise ParameterError("where", "a long expression", allowed="one that is less nested", fix="is_in takes a long list") from None
+        raise ParameterError(
+            "where", "a long expression", allowed="a condition with fewer nested parts", fix="use is_in with a list"
+        ) from None
     if not where.meta.root_names():
         raise ParameterError("where", str(where), allowed="a condition that names a column", fix="leave it out to ask about all rows")
     if kind != BOOLEAN:
-        raise ParameterError("where", str(where), allowed="a condition: true or false", fix=f"this one is of type {kind}; compare it")
+        raise ParameterError(
+            "where", str(where), allowed="a condition: true or false", fix=f"compare the column, which is of type {kind}, with a value"
+        )
     return identity
 
 
@@ -154,7 +156,9 @@ def _constant(node: Any, *, listed: bool = False) -> Any:
     if not isinstance(value, dict) or ("List" in value) != listed:
         raise ParameterError("where", "no constant" if value is None else next(iter(value)), allowed=ALLOWED, fix=FIX)
     if None in value.values() or not -(2**63) <= value.get("Int", 0) < 2**64:  # written down, infinities and NaN would be the same
-        raise ParameterError("where", str(value), allowed="finite numbers, and integers of up to 64 bits", fix="no column holds more")
+        raise ParameterError(
+            "where", str(value), allowed="finite numbers, and integers of up to 64 bits", fix="use a number that a column can hold"
+        )
     kind: Any = pl.select(pl.Expr.deserialize(StringIO(json.dumps(node)), format="json")).dtypes[0]
     return _family("a constant", kind.inner if listed else kind)
 

@@ -57,7 +57,7 @@ class ContinualCounter(ABC):
         positive("delta", self.delta, zero=True, below=1.0)
         if (self.epsilon is None) == (self.rho is None):
             given = f"epsilon={self.epsilon!r}, rho={self.rho!r}"
-            raise ParameterError("epsilon", given, allowed="either epsilon or rho", fix="as in epsilon=1.0, delta=1e-6")
+            raise ParameterError("epsilon", given, allowed="either epsilon or rho", fix="write epsilon=1.0, delta=1e-6")
         if self.epsilon is not None:
             object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
         else:
@@ -148,7 +148,7 @@ class ContinualCounter(ABC):
         with self._lock:  # one at a time: the order is part of the promise
             if self.steps + len(entries) > self.horizon:  # a bad batch counts nothing
                 allowed = f"{self.horizon - self.steps} more, up to the horizon of {self.horizon}"
-                fix = "noise was planned for so many: begin a new counter"
+                fix = "begin a new counter: the noise of this one was planned for its horizon"
                 raise ProtocolError("values", f"{len(entries)} entries", allowed=allowed, fix=fix)
             for entry in entries:
                 self._check(entry)
@@ -183,7 +183,7 @@ class ContinualCounter(ABC):
     def __reduce_ex__(self, protocol: Any) -> Any:
         # Two copies would release two noisy sums of the same entries: twice what was paid for.
         raise ProtocolError(
-            type(self).__name__, "a copy", allowed="one object for one stream", fix="pass the object itself, or make a new one"
+            type(self).__name__, "a copy", allowed="one counter for each stream", fix="pass the object itself, or make a new one"
         )
 
 

@@ -67,7 +67,7 @@ class Curator:
             self.book = budget
         else:
             if neighbors is None:
-                fix = "add-remove hides that a person is in the table, replace what the person's row says"
+                fix = "choose add-remove to hide that a person is in the table, replace to hide what the person's row says"
                 raise ParameterError("neighbors", neighbors, allowed="'add-remove' or 'replace'", fix=fix)
             path = Path(ledger) if ledger is not None else _temporary(self) / "budget.ledger"
             self.book = BudgetFilter(path, epsilon=budget, delta=delta, neighbors=neighbors, rule=rule)
@@ -108,7 +108,7 @@ class Curator:
             model="central",
             unit=f"all answers of the ledger together, for {ROW}",
             neighbors=NEIGHBORS[self.neighbors],
-            honest="whoever keeps the table",
+            honest="the curator",
             certificate=f"{self.book.rule} composition",
         )
 
@@ -125,14 +125,12 @@ class Curator:
         """
         name = question.request if request is None else request
         if isinstance(name, str) and any("\ud800" <= each <= "\udfff" for each in name):
-            raise ParameterError("request", name, allowed="a text that can be written in UTF-8", fix="leave out lone surrogates")
+            raise ParameterError("request", name, allowed="a text that can be written in UTF-8", fix="remove lone surrogates")
         booked = self.book.reserve(name, event, label=question.ask)
         found = self._answers.find(name, question)
         if found is None and (booked.state == SENT or booked.label != question.ask):
-            fix = "its noise may have been seen, and is not drawn again: take a new id"
-            raise ProtocolError(
-                "request", name, allowed="an id that was not used elsewhere, nor sent without its answer being kept", fix=fix
-            )
+            fix = "take a new id: the noise of this request may have been seen, and is not drawn again"
+            raise ProtocolError("request", name, allowed="an id that is new in the ledger, or whose answer is kept", fix=fix)
         if found is None:
             found = self._answers.keep(name, question, tuple(int(each) for each in draw(self._table, self._source)))
         self.book.sending(name)
@@ -168,7 +166,7 @@ def read_table(data: Any, complete: Sequence[str]) -> pl.DataFrame:
         raise ParameterError("data", f"{table.width} columns, {table.height} rows", allowed=allowed, fix="split the table")
     for name, kind in table.schema.items():
         if _opaque(kind):
-            allowed = "columns of a type that values can be compared in"
+            allowed = "columns of numbers, texts, booleans, times, or lists of these"
             raise ParameterError("data", f"{name!r} of type {kind}", allowed=allowed, fix="give it a type, or leave it out")
     for name in complete:
         if (
@@ -178,7 +176,7 @@ def read_table(data: Any, complete: Sequence[str]) -> pl.DataFrame:
             or (table[name].dtype.is_float() and table[name].is_nan().any())
         ):
             allowed = "columns in which every row has a value"
-            raise ParameterError("complete", name, allowed=allowed, fix="fill in what is missing, or leave the column out of complete=")
+            raise ParameterError("complete", name, allowed=allowed, fix="fill in the missing values, or leave the column out of complete=")
     coded = [name for name, kind in table.schema.items() if kind in (pl.Categorical, pl.Enum)]
     return table.with_columns(pl.col(coded).cast(pl.String)) if coded else table
 

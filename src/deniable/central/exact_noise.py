@@ -59,7 +59,7 @@ class ExactNoise:
 
     def __post_init__(self) -> None:
         if self.linear < 0 or self.quadratic < 0 or not self.linear + self.quadratic:
-            raise ParameterError("noise", self, allowed="rates from 0 on, one above 0", fix="give a scale or a sigma")
+            raise ParameterError("noise", self, allowed="rates from 0 on, at least one above 0", fix="give a scale or a sigma")
         if self.width > LARGEST_WIDTH:
             raise ParameterError("scale", self.width, allowed="at most 2^40 steps of the grid", fix="choose a coarser grid")
 

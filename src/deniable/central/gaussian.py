@@ -83,10 +83,10 @@ class Gaussian(AdditiveNoise):
         if self.epsilon is not None:
             object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
             if self.delta is None:
-                raise ParameterError("delta", None, allowed="above 0, below 1", fix="1e-6 is usual; without delta use Laplace")
+                raise ParameterError("delta", None, allowed="above 0, below 1", fix="use 1e-6, or Laplace noise without a delta")
         if self.sigma is None:
             if self.epsilon is None:
-                raise ParameterError("epsilon", None, allowed="epsilon and delta, or sigma", fix="as in epsilon=1.0, delta=1e-6")
+                raise ParameterError("epsilon", None, allowed="epsilon and delta, or sigma", fix="write epsilon=1.0, delta=1e-6")
             steps = _smallest_sigma(self.change, self.epsilon, self.delta, self.neighbors)
             object.__setattr__(self, "sigma", float_above(Fraction(steps) * self.step))
         self.noise  # noqa: B018  # refuses a sigma that is too large
@@ -119,7 +119,10 @@ class Gaussian(AdditiveNoise):
         steps = rational("sigma", self.sigma) / self.step
         if steps < NARROWEST:
             raise ParameterError(
-                "sigma", self.sigma, allowed=f"at least {NARROWEST} steps of the grid", fix="less would be no noise at all"
+                "sigma",
+                self.sigma,
+                allowed=f"at least {NARROWEST} steps of the grid",
+                fix="choose a larger sigma or a finer grid: less would be no noise at all",
             )
         return steps
 
@@ -137,7 +140,7 @@ class Gaussian(AdditiveNoise):
     def guarantee(self) -> Guarantee:
         """What one release promises."""
         if self.delta is None:
-            raise ParameterError("delta", None, allowed="above 0, below 1", fix="state delta=: sigma alone has a curve, not one epsilon")
+            raise ParameterError("delta", None, allowed="above 0, below 1", fix="give delta=: sigma alone has a curve of epsilons, not one")
         return Guarantee(
             epsilon=self.epsilon,
             delta=self.delta,

@@ -55,7 +55,7 @@ def check_count(name: str, value: int) -> None:
     """Refuse what is not an integer from 1 on, or too large to work with."""
     positive_integer(name, value)
     if value > LARGEST_STEP:
-        raise ParameterError(name, value, allowed=f"at most {LARGEST_STEP}", fix="there is nothing so large to count")
+        raise ParameterError(name, value, allowed=f"at most {LARGEST_STEP}", fix="choose a smaller number")
 
 
 def as_numbers(name: str, values: Any) -> Array:
@@ -78,10 +78,13 @@ def to_steps(values: Any, grid: Fraction, entries: int | None, *, single: bool =
     moved = array.dtype.kind == "f" or grid.numerator != 1
     if entries is not None and array.size > entries:
         raise DomainError(
-            "values", f"{array.size} numbers", allowed=f"at most {entries}, as stated", fix="state entries=, the largest number"
+            "values",
+            f"{array.size} numbers",
+            allowed=f"at most {entries}, the number in entries=",
+            fix="state entries=, the largest number",
         )
     if moved and entries is None and (array.ndim or not single):
-        fix = "round them yourself and release integers, or state entries=, how many there are: rounding each changes the sensitivity"
+        fix = "round them and release integers, or give entries=, their number: rounding changes the sensitivity"
         raise DomainError(
             "values", f"{array.size} numbers off the grid", allowed="integers" + " in an array, or a single number" * single, fix=fix
         )

@@ -64,14 +64,14 @@ def typed(parameter: str, values: Iterable[Any], kind: pl.DataType) -> pl.Series
         if isinstance(values, pl.Series) and values.dtype != kind:
             raise TypeError(f"a series of {values.dtype}")
         if any(value is None for value in found):
-            raise TypeError("a missing value is none of them")
+            raise TypeError("a value is missing")
         if any(isinstance(value, bool) != (kind == pl.Boolean) for value in found):
-            raise TypeError("booleans are no numbers here")
+            raise TypeError("booleans are not numbers here")
         made = pl.Series(found, dtype=kind, strict=True)
         if made.dtype != kind or not (kind.is_float() or made.to_list() == found):
             raise TypeError("some would be rounded or converted")
         if isinstance(values, pl.Series) and not made.equals(values, check_names=False):
-            raise TypeError("some are finer than Python's own")
+            raise TypeError("some are finer than Python's own types")
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
         told = str(error).partition("\n")[0]
         raise ParameterError(parameter, values, allowed=f"values of the column's type, {kind}", fix=f"check their type: {told}") from error

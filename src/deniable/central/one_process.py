@@ -20,8 +20,8 @@ class OneProcess:
 
     def __enter__(self) -> OneProcess:
         if getpid() != self._process:  # before the lock, which may have been copied while somebody held it
-            fix = "ask the process that made it, or make a new one with a budget of its own"
-            raise ProtocolError("process", "a forked copy", allowed="the process that made it: a copy would repeat its noise", fix=fix)
+            fix = "use it in the process that created it, or create a new one with its own budget"
+            raise ProtocolError("process", "a forked copy", allowed="the process that created it: a copy would repeat its noise", fix=fix)
         self._lock.acquire()
         return self
 

@@ -84,7 +84,7 @@ def read_quantiles(q: Any) -> tuple[Fraction, ...]:
         check_level("q", each)
     found = tuple(exact(float(each)) for each in several)
     if not found or list(found) != sorted(set(found)):
-        raise ParameterError("q", q, allowed="a number, or a rising list of them", fix="as in [0.25, 0.5, 0.75]")
+        raise ParameterError("q", q, allowed="a number, or a rising list of them", fix="write [0.25, 0.5, 0.75]")
     return found
 
 

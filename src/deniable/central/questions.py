@@ -144,7 +144,7 @@ def ask_histogram(pending: PendingQuestion, column: str, values: Sequence[Any]) 
     wanted = rows.listed(pending.curator.empty, column, values)
     names = tuple(wanted.to_list())
     if isinstance(pending.curator.schema[column], pl.List):
-        fix = "one row of a list moves many counts: ask for the top ones"
+        fix = "ask for top(): one row of a list changes many counts"
         raise ParameterError("column", f"{column!r}, a column of lists", allowed="a column with one value in each row", fix=fix)
     noise = pending.noise(2 if pending.replaced else 1)
 
@@ -193,7 +193,7 @@ def ask_quantiles(pending: PendingQuestion, column: str, q: Any, grid: tuple[flo
     wanted = read_quantiles(q)
     check_level("level", level)
     if type(steps) is not int or not 1 <= steps <= MOST_STEPS:
-        raise ParameterError("steps", steps, allowed=f"an integer from 1 to {MOST_STEPS:,}", fix="100 steps are usual")
+        raise ParameterError("steps", steps, allowed=f"an integer from 1 to {MOST_STEPS:,}", fix="use 100 steps")
     points = rows.grid_points(low, high, steps)
     each = share_of(pending.epsilon, CHOICES * len(wanted))
     ranking = Ranking(each, steps, pending.curator.neighbors, pending.curator.book.rule == "zCDP")
@@ -233,7 +233,7 @@ def share_of(epsilon: float, parts: int) -> float:
     """
     epsilon = check_epsilon(epsilon)
     if parts < 1:
-        raise ParameterError("parts", parts, allowed="an integer from 1 on", fix="count the parts that share epsilon")
+        raise ParameterError("parts", parts, allowed="an integer from 1 on", fix="give the number of releases that share epsilon")
     most, share = min(Fraction(epsilon), Fraction(repr(epsilon))), epsilon / parts
     while parts > 1 and max(Fraction(share), Fraction(repr(share))) * parts > most:
         share = nextafter(share, 0.0)

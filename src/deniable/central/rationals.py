@@ -26,10 +26,10 @@ def exact_utilities(utilities: Sequence[Any] | np.ndarray[Any, Any]) -> list[Fra
     """The utilities as the rationals that they are; DomainError, with its place, for what is none."""
     found = listed("utilities", utilities)
     if not found:
-        raise ParameterError("utilities", found, allowed="one or more", fix="there must be something to choose from")
+        raise ParameterError("utilities", found, allowed="at least one", fix="pass at least one candidate")
     for place, utility in enumerate(found):
         if not is_rational(utility):
-            fix = "say how good each candidate is, by a finite number"
+            fix = "give each candidate a finite number that says how good it is"
             raise DomainError("utilities", f"{utility!r} at {place}", allowed="integers, fractions or finite floats", fix=fix)
     return [_fraction(utility) for utility in found]
 

@@ -64,7 +64,7 @@ class Release:
             model="central",
             unit=f"one answer, for {ROW}",
             neighbors=NEIGHBORS[self.neighbors],
-            honest="whoever keeps the table",
+            honest="the curator",
         )
 
     def headline(self) -> str:
@@ -91,7 +91,7 @@ class AnswerJournal:
                 book.append({"kind": KIND, "id": head["id"]})
 
     def _refuse(self, found: object) -> NoReturn:
-        fix = f"put {self.path} back, or name another ledger: without it, noise would be drawn again for what was sent"
+        fix = f"restore {self.path}, or name another ledger: without the file, answers that were sent would get new noise"
         raise JournalError("answers", found, allowed="the answers that belong to the ledger", fix=fix)
 
     def find(self, request: str, question: TableQuestion) -> tuple[int, ...] | None:

@@ -99,7 +99,7 @@ def numeric(table: pl.DataFrame, column: str) -> pl.DataType:
     kind = column_type(column, table.schema)
     if kind not in NUMERIC:
         allowed = "a column of integers of up to 64 bits, floats or booleans"
-        raise ParameterError("column", f"{column!r} of type {kind}", allowed=allowed, fix="convert it before the session opens")
+        raise ParameterError("column", f"{column!r} of type {kind}", allowed=allowed, fix="convert the column before the session opens")
     return kind
 
 
@@ -108,12 +108,12 @@ def listed(table: pl.DataFrame, column: str, values: Sequence[Any]) -> pl.Series
     held = column_type(column, table.schema)
     kind: Any = held.inner if isinstance(held, pl.List) else held
     if kind.is_nested() or kind.is_float():
-        allowed = "a column of values that are counted one by one"
+        allowed = "a column of values that can be counted"
         raise ParameterError("column", f"{column!r} of type {held}", allowed=allowed, fix="add a column of groups before the session opens")
     made = typed("values", values if isinstance(values, list | tuple | range | np.ndarray | pl.Series) else (), kind)
     if not made.len() or made.n_unique() != made.len():
-        allowed = "a list of different values, named beforehand"
-        raise ParameterError("values", values, allowed=allowed, fix="list what may occur: which values do occur is private")
+        allowed = "a list of different values"
+        raise ParameterError("values", values, allowed=allowed, fix="list the values that may occur: which ones do occur is private")
     return made
 
 
@@ -146,7 +146,7 @@ def _finite(name: str, value: Any) -> Fraction:
     plain = value.item() if isinstance(value, np.generic) else value
     if type(plain) not in (int, float) or not (plain == 0 or SMALLEST <= abs(plain) <= 1 / SMALLEST):
         allowed = f"a finite number: 0, or {SMALLEST:g} to {1 / SMALLEST:g} in size"
-        raise ParameterError(name, value, allowed=allowed, fix="declare it: to look at the data for it would not be private")
+        raise ParameterError(name, value, allowed=allowed, fix="declare it: looking it up in the data would not be private")
     return exact(plain)
 
 

@@ -66,10 +66,13 @@ class SelectionMechanism(ABC):
         rational("sensitivity", self.sensitivity)
         if type(self.monotone) is not bool:
             raise ParameterError(
-                "monotone", self.monotone, allowed="True or False", fix="does a person move all utilities in one direction?"
+                "monotone",
+                self.monotone,
+                allowed="True or False",
+                fix="write True if adding a person never lowers a utility, or never raises one",
             )
         if self.monotone and self.neighbors != ADD_REMOVE:
-            fix = "replacing a person raises some utilities and lowers others: leave monotone out"
+            fix = "leave monotone out: replacing a person raises some utilities and lowers others"
             raise ParameterError("monotone", self.monotone, allowed=f"True for neighbors={ADD_REMOVE!r} only", fix=fix)
 
     @property
@@ -242,4 +245,4 @@ def check_candidates(k: object, most: int | None = None) -> None:
     """Refuse what is not a number of candidates."""
     if type(k) is not int or k < 1 or (most is not None and k > most):
         allowed = "an integer from 1 on" if most is None else f"an integer from 1 to {most}, the candidates"
-        raise ParameterError("k", k, allowed=allowed, fix="a candidate is chosen once")
+        raise ParameterError("k", k, allowed=allowed, fix="choose a smaller k: each candidate is chosen at most once")

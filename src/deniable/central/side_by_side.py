@@ -32,7 +32,7 @@ def side_by_side(values: Sequence[Any], title: str = "The same people", **counts
         if isinstance(found, FrequencyEstimate):
             if list(found.values) != list(values):
                 raise ParameterError(
-                    name, list(found.values)[:5], allowed="an estimate of the same values", fix="ask for all with one list"
+                    name, list(found.values)[:5], allowed="an estimate of the same values", fix="estimate all with the same list of values"
                 )
             numbers, (low, high) = found.counts, found.interval(0.95)
         else:

@@ -59,7 +59,7 @@ class SparseVector:
     ([False, False, False, True], 4, 0)
     >>> alarm.ask(150)
     Traceback (most recent call last):
-    deniable.errors.ProtocolError: ask: got '2 answers above'; allowed: 1 answers above the threshold; this budget is spent: stop asking
+    deniable.errors.ProtocolError: ask: got '2 answers above'; allowed: 1 answers above the threshold; stop asking: this one is used up
 
     References: Dwork, Naor, Reingold, Rothblum, Vadhan 2009; Lyu, Su, Li 2017 (algorithm 1, and versions in print that are not private).
     """
@@ -79,7 +79,7 @@ class SparseVector:
         check_count("answers", self.answers)
         check_neighbors(self.neighbors)
         if type(self.monotone) is not bool or (self.monotone and self.neighbors != ADD_REMOVE):
-            fix = "replacing a person raises some numbers and lowers others: leave monotone out"
+            fix = "leave monotone out: replacing a person raises some numbers and lowers others"
             raise ParameterError("monotone", self.monotone, allowed=f"True or False; True for neighbors={ADD_REMOVE!r} only", fix=fix)
         start = on_grid(exact_number("threshold", self.threshold), rational("grid", self.grid))
         noise = self.threshold_noise.draw(self._source)
@@ -91,7 +91,12 @@ class SparseVector:
         with self._progress.lock:
             if not self.left:
                 allowed = f"{self.answers} answers above the threshold"
-                raise ProtocolError("ask", f"{self.answers + 1} answers above", allowed=allowed, fix="this budget is spent: stop asking")
+                raise ProtocolError(
+                    "ask",
+                    f"{self.answers + 1} answers above",
+                    allowed=allowed,
+                    fix="stop asking: this one is used up",
+                )
             self._progress.asked += 1
             above = on_grid(exact, rational("grid", self.grid)) + self.query_noise.draw(self._source) >= self._progress.noisy_threshold
             self._progress.above += above
@@ -160,7 +165,7 @@ class SparseVector:
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         # A copy would have the same threshold and answers of its own: twice what was paid for.
-        raise ProtocolError("SparseVector", "a copy", allowed="one object for one budget", fix="pass the object itself, or make a new one")
+        raise ProtocolError("SparseVector", "a copy", allowed="one object for each budget", fix="pass the object itself, or make a new one")
 
 
 def _farthest(noise: ExactNoise, probability: float) -> int:

@@ -80,7 +80,9 @@ class SquareRootCounter(ContinualCounter):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.rho is None and not self.delta:
-            raise ParameterError("delta", self.delta, allowed="above 0: the noise is Gaussian", fix="1e-6 is usual; or take the tree")
+            raise ParameterError(
+                "delta", self.delta, allowed="above 0: the noise is Gaussian", fix="use 1e-6, or the binary tree, which needs no delta"
+            )
         self.noise  # noqa: B018  # refuses parameters that no noise has
         object.__setattr__(self, "_stream", _Stream(np.zeros(self.horizon), np.zeros(self.horizon), self._noise()))
 

@@ -32,9 +32,7 @@ def print_answer(content: dict[str, Any], top: int) -> None:
         tell(in_words(content["shuffle"]))
     for each in content.get("integrity", ()):
         found = [test["what"] for test in each["tests"] if test["test"] in each["suspicious"]]
-        verdict = (
-            f"some were made up: {'; '.join(found)}" if found else "nothing that honest reports do not show" if each["tests"] else "no test"
-        )
+        verdict = f"some reports are false: {'; '.join(found)}" if found else "no sign of tampering" if each["tests"] else "no test"
         tell(f"{each['question']}, {each['n']:,} reports: {verdict}")
     if content["withheld"]:
         tell(f"withheld, with fewer than {content['minimum_batch']:,} reports: {', '.join(content['withheld'])}")

@@ -45,7 +45,7 @@ class Answers(Mapping[str, Any]):
         return len(self.estimates)
 
     def _head(self) -> str:
-        several = "1 answer" if len(self) == 1 else f"{len(self)} answers; each person gave one"
+        several = "1 estimate" if len(self) == 1 else f"{len(self)} estimates; each person answered one question"
         return f"{several}, for epsilon = {self.guarantee.epsilon:.4g}"
 
     def __repr__(self) -> str:

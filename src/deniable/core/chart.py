@@ -52,14 +52,21 @@ class Chart:
 def check_ending(path: str | PathLike[str]) -> None:
     """Refuse a file name that no chart can be written to, before any work is done."""
     if not str(fspath(path)).lower().endswith(ENDINGS):
-        raise ParameterError("path", fspath(path), allowed=f"a name that ends in {', '.join(ENDINGS)}", fix="rename it")
+        raise ParameterError(
+            "path", fspath(path), allowed=f"a name that ends in {', '.join(ENDINGS)}", fix="change the end of the file's name"
+        )
 
 
 def table_chart(table: Table, k: int, *, truth: Any = None, title: str | None = None) -> Chart:
     """The figures of a table, one below the other: the first k rows where rows are bars or points, the k highest curves, otherwise all."""
     figures = table.figures()
     if not figures:
-        raise ParameterError("table", type(table).__name__, allowed="a table with a figure", fix="draw its columns yourself: to_arrow()")
+        raise ParameterError(
+            "table",
+            type(table).__name__,
+            allowed="a table with a figure",
+            fix="draw its columns with another tool: to_arrow() returns them",
+        )
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise ParameterError("k", k, allowed="an integer from 1 on", fix="ask for at least one row")
     drawn = draw_all(table, k, truth=truth)

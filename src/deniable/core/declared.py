@@ -125,7 +125,7 @@ def explained(name: str, settings: Mapping[str, Any]) -> Iterator[None]:
     except DeniableError:
         raise
     except (TypeError, ValueError, ArithmeticError, AttributeError, LookupError) as error:
-        raise ParameterError(name, dict(settings), allowed="settings of the right type", fix=str(error)) from error
+        raise ParameterError(name, dict(settings), allowed="a value of the right type for each setting", fix=str(error)) from error
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:

@@ -24,7 +24,7 @@ def read_domain(content: object, parameter: str = "domain") -> tuple[Domain, tup
     Subsets(items=Categories('tea', 'mate'))
     """
     if not isinstance(content, Mapping):
-        raise ParameterError(parameter, content, allowed="a table", fix='as in [domain] and then categories = ["tea", "coffee"]')
+        raise ParameterError(parameter, content, allowed="a table", fix='write [domain] and then categories = ["tea", "coffee"]')
     check_names(parameter, content, [], [*KINDS, "candidates"])
     kinds = [kind for kind in KINDS if kind in content]
     if len(kinds) != 1:
@@ -34,28 +34,28 @@ def read_domain(content: object, parameter: str = "domain") -> tuple[Domain, tup
         return domain, None
     if isinstance(domain, Numbers | Subsets):
         raise ParameterError("candidates", content["candidates"], allowed=f"none for {kinds[0]}", fix="list what is counted in [domain]")
-    named = listed("candidates", content["candidates"], 'as in candidates = ["tea", "mate"]')
+    named = listed("candidates", content["candidates"], 'write candidates = ["tea", "mate"]')
     return domain, tuple(read_value("candidates", domain, value) for value in named)
 
 
 def _domain(kind: str, value: Any) -> Domain:
     if kind == "categories":
-        return Categories(*listed(kind, value, 'as in categories = ["tea", "coffee"]'))
+        return Categories(*listed(kind, value, 'write categories = ["tea", "coffee"]'))
     if kind == "integers":
-        bounds = listed(kind, value, "as in integers = [0, 100]")
+        bounds = listed(kind, value, "write integers = [0, 100]")
         if len(bounds) != 2:
-            raise ParameterError(kind, value, allowed="the lowest and the highest", fix="as in integers = [0, 100]")
+            raise ParameterError(kind, value, allowed="the lowest and the highest value", fix="write integers = [0, 100]")
         return Integers(*bounds)
     if kind == "yes_no":
         if value is not True:
-            raise ParameterError(kind, value, allowed="true", fix="leave it out if it is no such question")
+            raise ParameterError(kind, value, allowed="true", fix="leave it out where the question takes none")
         return IndexRange(2)
     if kind == "numbers":
         return read_numbers(value)
     if kind == "sets":
         items, candidates = read_domain(value, "sets")
         if candidates is not None or isinstance(items, Subsets):
-            raise ParameterError("sets", value, allowed="what a set is made of", fix='as in sets = { categories = ["tea", "milk"] }')
+            raise ParameterError("sets", value, allowed="the domain of a set's items", fix='write sets = { categories = ["tea", "milk"] }')
         return Subsets(items)
     made: Any = {"range": IndexRange, "text": Text, "bytes": Bytes}[kind]
     found: Domain = made(value)
@@ -68,7 +68,7 @@ def read_value(parameter: str, domain: Domain, value: Any) -> Any:
         try:
             value = bytes.fromhex(value)
         except (TypeError, ValueError) as error:
-            raise ParameterError(parameter, value, allowed="bytes in hex", fix='as in "00ff"') from error
+            raise ParameterError(parameter, value, allowed="bytes in hex", fix='write "00ff"') from error
     value = point_in_time(value) if isinstance(domain, Numbers) else value
     domain.key(value)  # DomainError if it is not allowed
     return int(value) if isinstance(value, bool) else value
@@ -88,7 +88,7 @@ def read_numbers(content: object) -> Numbers:
     Numbers(0, 120, steps=32760, clip=True)
     """
     if not isinstance(content, Mapping):
-        raise ParameterError("numbers", content, allowed="a table", fix="as in numbers = { low = 0, high = 120 }")
+        raise ParameterError("numbers", content, allowed="a table", fix="write numbers = { low = 0, high = 120 }")
     check_names("numbers", content, ["low", "high"], ["steps", "clip"])
     return Numbers(**{name: point_in_time(value) for name, value in content.items()})
 

@@ -68,7 +68,9 @@ class DistributionEstimate(Estimate):
         """The distribution that a ``fit`` finds behind n reports by a spec."""
         domain: Any = spec.domain
         if not isinstance(domain, Numbers):
-            raise ParameterError("domain", domain, allowed="Numbers", fix="distributions are of numbers: domain=Numbers(0, 100, steps=20)")
+            raise ParameterError(
+                "domain", domain, allowed="Numbers", fix="pass domain=Numbers(0, 100, steps=20): distributions are of numbers"
+            )
         return cls(
             spec=spec,
             values=GridPoints(domain),
@@ -134,7 +136,9 @@ class DistributionEstimate(Estimate):
         """The same tally estimated by another method, "em" or "ems", where reports are those of ``SquareWave``."""
         fit = getattr(self.law.fit, "using", None)
         if fit is None:
-            raise ParameterError("method", method, allowed="reports of SquareWave", fix="a distribution from counts has one method")
+            raise ParameterError(
+                "method", method, allowed="reports of SquareWave", fix="leave method out: a distribution from counts has only one"
+            )
         return type(self).of(self.spec, self.n, fit(method))
 
     def compare(self, other: Estimate) -> Comparison:

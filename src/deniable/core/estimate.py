@@ -93,7 +93,7 @@ class Estimate(Measured):
             raise MergeError("unit", other.unit, allowed="the same units: times on both sides, or on none", fix="compare like with like")
         if list(self.values) != list(other.values):
             allowed = "the same values in the same order"
-            raise MergeError("values", list(other.values)[:5], allowed=allowed, fix="estimate both with one list")
+            raise MergeError("values", list(other.values)[:5], allowed=allowed, fix="estimate both with the same list of values")
         return Comparison.of(self, other)
 
     def combined(self, weights: Array, *, labels: Sequence[Any]) -> Estimate:
@@ -104,7 +104,7 @@ class Estimate(Measured):
         rows = np.asarray(weights, dtype=float)
         if rows.shape != (len(labels), len(self.values)):
             allowed = f"{len(labels)} rows of {len(self.values)} weights"
-            raise ParameterError("weights", rows.shape, allowed=allowed, fix="a weight for each number")
+            raise ParameterError("weights", rows.shape, allowed=allowed, fix="give a weight for each number")
         same = {name: getattr(self, name) for name in ("about", "guarantee", "quantity", "covers", "bias", "title", "spec", "kind", "unit")}
         return Estimate(values=tuple(labels), law=self.law.linear(rows), **same)
 

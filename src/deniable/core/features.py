@@ -25,7 +25,7 @@ class FeatureTable(Mapping[str, Array]):
 
     def __init__(self, values: Any, features: Features, label: str | None = None, classes: Domain | None = None) -> None:
         if isinstance(values, FeatureTable):  # its integers are no values: they would be read as such
-            allowed = f"a table of {features.names}, or one made for these features and this label"
+            allowed = f"a table of {features.names}, or a FeatureTable of these features and this label"
             raise DomainError("values", f"a FeatureTable of {values.features.names}", allowed=allowed, fix="pass the table itself")
         self.features: Features = features
         self.label, self.classes = label, classes

@@ -69,7 +69,7 @@ class FrequencyEstimate(PeopleEstimate):
     def bound(self, level: float = 0.95, method: str = "bernstein", *, simultaneous: bool = False) -> Limits:
         """Limits (low, high) that hold by an inequality, without any approximation: ``method`` is "hoeffding" or "bernstein"."""
         if method not in ("hoeffding", "bernstein"):
-            raise ParameterError("method", method, allowed="hoeffding or bernstein", fix="bernstein is the tighter one here")
+            raise ParameterError("method", method, allowed="hoeffding or bernstein", fix="use bernstein: it is tighter here")
         check_level("level", level)
         if self.n == 0:  # among nobody, nobody holds it
             return np.zeros(len(self.values)), np.zeros(len(self.values))

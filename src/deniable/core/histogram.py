@@ -46,7 +46,7 @@ class Counting(Fit):
 
     raw: FrequencyEstimate
     how = "counting"
-    bias = "making the shares add up without negative ones biases them"
+    bias = "the shares are biased, since they are made to add up with none below 0"
 
     @property
     def n(self) -> int:
@@ -104,7 +104,7 @@ def distribution_of(raw: FrequencyEstimate) -> DistributionEstimate:
         raise ParameterError(
             "domain",
             domain,
-            allowed="Numbers, every point of its grid counted",
+            allowed="Numbers, with every point of its grid counted",
             fix="count with domain=Numbers(low, high, steps=20), or use SquareWave",
         )
     return DistributionEstimate.of(raw.spec, raw.n, Counting(raw))

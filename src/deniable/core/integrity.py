@@ -1,4 +1,4 @@
-"""Whether a batch of reports can be what honest devices send, as far as that shows at all.
+"""Tests of whether honest devices could have sent a batch of reports.
 
 Whoever makes reports up has to know how honest ones scatter. Where the law of something is the same whatever people hold, it can be tested
 without knowing anything about them:
@@ -27,6 +27,7 @@ import scipy
 
 from deniable.client.frequency import FrequencySpec
 from deniable.contract.arguments import typed
+from deniable.contract.readable import percent
 from deniable.contract.spec import Spec
 from deniable.core.frequency import FrequencyEstimate
 from deniable.core.interval import check_level
@@ -98,9 +99,9 @@ class IntegrityReport(Table):
 
     def headline(self) -> str:
         if not self.findings:
-            return f"{self.n:,} reports, {self.spec.mechanism}: nothing to test, an honest person may send any of them"
-        verdict = "some were made up" if self.suspicious else "nothing that honest reports do not show"
-        return f"{self.n:,} reports, {self.spec.mechanism}: {verdict}; a false alarm has probability {self.alpha:g} at most"
+            return f"{self.n:,} reports, {self.spec.mechanism}: nothing to test: honest devices send every possible report"
+        verdict = "some reports are false" if self.suspicious else "no sign of tampering"
+        return f"{self.n:,} reports, {self.spec.mechanism}: {verdict}; false-positive rate at most {percent(self.alpha)}"
 
     def order(self) -> Array:
         return np.argsort(self.p_values, kind="stable")
@@ -110,7 +111,7 @@ def check_reports(reports: Reports, alpha: float = 0.01) -> IntegrityReport:
     """Test a batch of reports, each person's once; the chance of suspecting honest people is alpha at most."""
     check_level("alpha", alpha)
     if not isinstance(reports, Reports):
-        raise ParameterError("reports", type(reports).__name__, allowed="Reports", fix="write Reports.collect(spec, reports)")
+        raise ParameterError("reports", type(reports).__name__, allowed="Reports", fix="pass Reports.collect(spec, reports)")
     findings = [*_popcounts(reports), *_pairs(reports), *_draws(reports)] if reports.n else []
     return IntegrityReport(reports.spec, reports.n, alpha, tuple(findings))
 
@@ -128,7 +129,7 @@ def manipulation_budget(estimate: FrequencyEstimate, level: float = 0.95) -> int
     """
     spec = estimate.spec
     if not isinstance(spec, FrequencySpec):
-        raise ParameterError("estimate", spec.mechanism, allowed="an estimate of a frequency oracle", fix="estimate counts first")
+        raise ParameterError("estimate", spec.mechanism, allowed="an estimate of a frequency oracle", fix="pass an estimate of counts")
     if not len(estimate.values):
         return 0
     low, high = estimate.interval(level, simultaneous=estimate.picked)
@@ -183,5 +184,5 @@ def _draws(reports: Reports) -> Iterator[Finding]:
         drawn = items.ravel() if column.increasing or column.count == 1 else items.view(f"S{column.row_bytes}").ravel()
         most = int(np.unique(drawn, return_counts=True)[1].max())
         p_value = cells * float(scipy.stats.binom.sf(most - 1, reports.n, each / cells))
-        told = f"one of {cells:.4g} possible draws of the {column.name} came {most:,} times"
+        told = f"one of {cells:.4g} possible draws of the {column.name} occurs {most:,} times"
         yield Finding(f"draws of {column.name}", float(most), reports.n * each / cells, min(1.0, p_value), told)

@@ -74,7 +74,7 @@ class Law(ABC):
 
     def linear(self, weights: Array) -> Law:
         """Return the law of weighted sums, one for each row of weights; ParameterError where nobody knows how the errors go together."""
-        allowed = "a law that knows how its errors go together"
+        allowed = "a law with known correlations of its errors"
         raise ParameterError("law", type(self).__name__, allowed=allowed, fix="combine before estimating, or compare two estimates")
 
     def change(self, other: Law) -> Law:

@@ -40,7 +40,7 @@ class MeanEstimate(NumberEstimate):
         """The mean of n reports by a ``spec``, with the errors that the other fields of ``Average`` say; ``name`` is what it is called."""
         domain = spec.domain
         if not isinstance(domain, Numbers):
-            raise ParameterError("domain", domain, allowed="Numbers", fix="means are of numbers")
+            raise ParameterError("domain", domain, allowed="Numbers", fix="pass domain=Numbers(low, high): means are of numbers")
         ends = (float(domain.start), float(domain.start + domain.width))
         return cls(
             spec=spec,
@@ -63,7 +63,7 @@ class MeanEstimate(NumberEstimate):
     def bound(self, level: float = 0.95, method: str = "bernstein") -> tuple[Any, Any]:
         """Limits (low, high) that hold by an inequality, without any approximation: ``method`` is "hoeffding" or "bernstein"."""
         if method not in ("hoeffding", "bernstein"):
-            raise ParameterError("method", method, allowed="hoeffding or bernstein", fix="hoeffding is the tighter one for a single bit")
+            raise ParameterError("method", method, allowed="hoeffding or bernstein", fix="use hoeffding: it is tighter for a single bit")
         check_level("level", level)
         law = self.law
         if not law.n:

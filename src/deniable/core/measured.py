@@ -97,8 +97,8 @@ class Measured(Table):
         """
         check_level("level", level)
         if self.law.level is not None and level != self.law.level:
-            fix = "its limits were chosen with noise of their own: ask for the level in the question"
-            raise ParameterError("level", level, allowed=f"{self.law.level}, as asked", fix=fix)
+            fix = "ask for the level in the question: these limits were released with their own noise"
+            raise ParameterError("level", level, allowed=f"{self.law.level}, the level of the question", fix=fix)
         family = max(self.family_size, 1) if simultaneous else 0
         limits = self.law.limits((1 - level) / max(family, 1), family=family, population=population)
         return self._shown(limits[0]), self._shown(limits[1])

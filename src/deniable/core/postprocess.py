@@ -40,12 +40,14 @@ def postprocess(estimate: FrequencyEstimate, method: str) -> PeopleEstimate:
     offered = estimate.law.postprocessing
     if method not in offered:
         raise ParameterError(
-            "method", method, allowed=f"one of {sorted(offered)} for {estimate.spec.mechanism}", fix="norm-sub suits whole distributions"
+            "method", method, allowed=f"one of {sorted(offered)} for {estimate.spec.mechanism}", fix="use norm-sub for whole distributions"
         )
     whole = max(estimate.family_size, estimate.whole)
     if len(estimate.values) < whole and method != "base-cut":
         shown = f"{len(estimate.values)} of {whole if whole < 1 << 64 else 'many more'} values"
-        raise ParameterError("estimate", shown, allowed="all values, which add up to n", fix="post-process a whole domain, before top()")
+        raise ParameterError(
+            "estimate", shown, allowed="all values of the domain, whose counts add up to n", fix="post-process a whole domain, before top()"
+        )
     if estimate.n == 0:  # among nobody, nobody holds it
         return _processed(estimate, method, np.zeros(len(estimate.values)))
     return _processed(estimate, method, METHODS[method](estimate))

@@ -58,7 +58,7 @@ class Ratings:
         who, what, how = who[order], what[order], how[order]
         twice = np.zeros(who.size, dtype=bool)
         twice[order[1:]] = (who[1:] == who[:-1]) & (what[1:] == what[:-1])
-        _refuse_first("items", np.asarray(items), twice, "each item once for each person")
+        _refuse_first("items", np.asarray(items), twice, "at most one rating of an item by each person")
         starts = np.zeros(shape[0] + 1, dtype=np.int64)
         np.cumsum(np.bincount(who.astype(np.int64), minlength=shape[0]), out=starts[1:])
         return cls(starts, what.astype(np.int64), 2 * (how - low) / (high - low) - 1, shape[1], float(low), float(high))
@@ -156,7 +156,9 @@ def _of_maps(domain: Rated, values: Any) -> Ratings:
         raise DomainError("values", f"a column of {column.type}", allowed="a column of maps", fix=fix)
     if column.null_count:
         row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
-        raise DomainError(f"values[{row}]", None, allowed=domain.describe(), fix="an empty map rates nothing; leave out who did not answer")
+        raise DomainError(
+            f"values[{row}]", None, allowed=domain.describe(), fix="leave out people who did not answer; an empty map rates nothing"
+        )
     sizes = column.value_lengths().to_numpy()
     people = np.repeat(np.arange(sizes.size), sizes)
     items, ratings = (part.to_numpy(zero_copy_only=False) for part in column.flatten().flatten())

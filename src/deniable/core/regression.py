@@ -164,14 +164,14 @@ def _decoded(estimate: FrequencyEstimate, values: list[Any], counts: Array, stde
     size = len(estimate.values)
     return PeopleEstimate(
         values=values,
-        law=Unknown(estimate.n, counts, "selection makes small counts too large", stderr),
+        law=Unknown(estimate.n, counts, "small counts are too high on average, since only high ones were selected", stderr),
         about=f"{len(values):,} of {size:,} candidates found in {estimate.n:,} reports",
         guarantee=estimate.guarantee,
         spec=estimate.spec,
         kind="decoded",
         family_size=size,
         details={"p": p_values},
-        remarks=("p: the chance of such a count if nobody held it",),
+        remarks=("p: the probability of such a count if nobody held the value",),
     )
 
 

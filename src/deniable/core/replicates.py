@@ -79,7 +79,7 @@ class Replicates(Law):
     def drawn(self, replicates: int = REPLICATES, source: Source | None = None, progress: Progress | None = None) -> Replicates:
         """Return this law with errors from so many tallies drawn anew."""
         if isinstance(replicates, bool) or not isinstance(replicates, int) or not FEWEST <= replicates <= MOST:
-            raise ParameterError("replicates", replicates, allowed=f"an integer from {FEWEST} to {MOST}", fix=f"{REPLICATES} is usual")
+            raise ParameterError("replicates", replicates, allowed=f"an integer from {FEWEST} to {MOST}", fix=f"use {REPLICATES}")
         return replace(self, replicates=self.fit.draw(replicates, source, progress) if self.n else np.zeros((0, len(self.point))))
 
     def variance(self, at: Array, *, population: bool = False) -> Array:

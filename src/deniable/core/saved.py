@@ -178,13 +178,13 @@ def estimate_from_json(data: bytes | str | dict[str, Any]) -> Estimate:
     try:
         plain = json.loads(data) if isinstance(data, bytes | str) else data
     except (ValueError, RecursionError) as error:
-        raise WireError("estimate", data, allowed="JSON", fix="pass what to_json() gave, as text or as plain data") from error
+        raise WireError("estimate", data, allowed="JSON", fix="pass what to_json() returned, as text or as plain data") from error
     try:
         return _read(plain)
     except DeniableError:
         raise
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError) as error:
-        allowed = "an estimate as to_json() writes it"
+        allowed = "an estimate from to_json()"
         raise WireError("estimate", type(plain).__name__, allowed=allowed, fix=f"save it again ({error!r})") from error
 
 

@@ -92,7 +92,7 @@ def marked(law: Law, family: int, alpha: float, method: str) -> Array:
     if method == "familywise":
         return above(alpha / family)
     if method != "benjamini-yekutieli":
-        raise ParameterError("method", method, allowed="familywise or benjamini-yekutieli", fix="familywise is the stricter one")
+        raise ParameterError("method", method, allowed="familywise or benjamini-yekutieli", fix="use familywise, which is stricter")
     step = alpha / (family * float(np.sum(1 / np.arange(1, family + 1))))
     found = above(step * len(law.point))
     # The largest number of values that are all below the level which that number allows: it only shrinks from here.

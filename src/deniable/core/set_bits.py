@@ -51,8 +51,8 @@ def sift(reports: Reports, lose: float = 1e-4) -> Reports:
     check_level("lose", lose)
     laws = reports.spec.popcount_laws
     if not laws or reports.columns["bits"].ndim == 1:
-        allowed = "reports whose number of set bits has a law: OUE, SUE, THE, CMS, DBitFlip, BloomRR"
-        raise ParameterError("reports", reports.spec.mechanism, allowed=allowed, fix="see what check says about others")
+        allowed = "reports of OUE, SUE, THE, CMS, DBitFlip or BloomRR, whose number of set bits has a known law"
+        raise ParameterError("reports", reports.spec.mechanism, allowed=allowed, fix="test other reports with check_reports")
     seen = popcounts(reports)
     counts = np.arange(reports.spec.layout[-1].count + 1)
     few, many = (np.max([chance_of(law, counts, kind) for law in laws], axis=0) for kind in ("cdf", "sf"))

@@ -60,7 +60,7 @@ class ItemSets:
         if row != FINE:
             held = items[offsets[row] : offsets[row + 1]]
             twice = domain.items.value(int(held[np.flatnonzero(np.diff(held) == 0)[0]]))
-            raise DomainError(f"values[{row}]", f"{twice!r} twice", allowed=domain.describe(), fix="a set names each item once")
+            raise DomainError(f"values[{row}]", f"{twice!r} twice", allowed=domain.describe(), fix="name each item once")
         return cls(domain, offsets, items)
 
     def __len__(self) -> int:
@@ -153,7 +153,7 @@ def _of_matrix(domain: Subsets, values: Any) -> tuple[Array, Array]:
     matrix = scipy.sparse.csr_array(values)
     if matrix.shape[1] != domain.items.size:
         allowed = f"{domain.items.size} columns, one for each item"
-        raise DomainError("values", f"a matrix of shape {matrix.shape}", allowed=allowed, fix="one row for each person")
+        raise DomainError("values", f"a matrix of shape {matrix.shape}", allowed=allowed, fix="pass one row for each person")
     wrong = np.flatnonzero((matrix.data != 0) & (matrix.data != 1))
     if wrong.size:
         row = int(np.searchsorted(matrix.indptr, wrong[0], side="right")) - 1
@@ -173,17 +173,19 @@ def _of_arrow(domain: Subsets, values: Any) -> tuple[Array, Any]:
     column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     lists = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
     if not any(test(column.type) for test in lists):
-        raise DomainError("values", f"a column of {column.type}", allowed="a column of lists", fix="one list of items for each person")
+        raise DomainError("values", f"a column of {column.type}", allowed="a column of lists", fix="pass one list of items for each person")
     if column.null_count:
         row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
-        raise DomainError(f"values[{row}]", None, allowed=domain.describe(), fix="an empty list is a set; leave out who did not answer")
+        raise DomainError(
+            f"values[{row}]", None, allowed=domain.describe(), fix="leave out people who did not answer; an empty list is an empty set"
+        )
     return _offsets(column.value_lengths().to_numpy()), column.flatten()
 
 
 def _of_rows(domain: Subsets, values: Any) -> tuple[Array, list[Any]]:
     if not isinstance(values, Sequence) or isinstance(values, str | bytes):
         allowed = "a list of sets, a sparse matrix or an Arrow list column"
-        raise DomainError("values", type(values).__name__, allowed=allowed, fix="one set of items for each person")
+        raise DomainError("values", type(values).__name__, allowed=allowed, fix="pass one set of items for each person")
     if not set(map(type, values)) <= _ROWS:
         row, value = next((row, value) for row, value in enumerate(values) if type(value) not in _ROWS)
         raise DomainError(f"values[{row}]", value, allowed=domain.describe(), fix="put a single item in a list")

@@ -137,7 +137,7 @@ def _serve(start: int, end: int, serve: Serve, source: Source) -> None:
         start += served
         left = filled - used
         if served == 0 and filled < room:
-            raise ProtocolError("source", f"{filled} words left", allowed="enough words for everyone", fix="record a longer stream")
+            raise ProtocolError("source", f"{filled} words left", allowed="enough words for everyone", fix="replay a longer stream")
         kept = words[used:filled].copy()
         if served == 0 and room == words.size:  # one person needs more than the whole buffer
             words = np.empty(2 * words.size, dtype=np.uint64)

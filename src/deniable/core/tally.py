@@ -45,7 +45,7 @@ class Candidates:
         """Candidates from a user's list; each must be allowed and named once."""
         keys = np.ascontiguousarray(keys_of(domain, values), dtype=np.uint64)
         if keys.size == 0:
-            raise DomainError("candidates", values, allowed="one value or more", fix="name what to count, or leave candidates out")
+            raise DomainError("candidates", values, allowed="at least one value", fix="name what to count, or leave candidates out")
         first = np.unique(keys, return_index=True)[1]
         if first.size < keys.size:
             position = int(np.setdiff1d(np.arange(keys.size), first)[0])
@@ -99,10 +99,18 @@ class Tally:
         require_same_spec(self.spec, other.spec)
         if self.digest != other.digest:
             raise MergeError(
-                "candidates", other.digest.hex(), allowed=f"the list with digest {self.digest.hex()}", fix="tally both with one list"
+                "candidates",
+                other.digest.hex(),
+                allowed=f"the list with digest {self.digest.hex()}",
+                fix="tally both with the same candidates",
             )
         if self.counters.size != other.counters.size:
-            raise MergeError("counters", other.counters.size, allowed=f"{self.counters.size}, as here", fix="tally both alike")
+            raise MergeError(
+                "counters",
+                other.counters.size,
+                allowed=f"{self.counters.size}, as in the other tally",
+                fix="tally both with the same spec and candidates",
+            )
         return Tally(self.spec, self.n + other.n, self.counters + other.counters, self.digest, self.candidates or other.candidates)
 
     def __radd__(self, other: object) -> Tally:
@@ -135,7 +143,9 @@ class Tally:
         counters = np.frombuffer(body, "<u8", size, 40)
         most = n * spec.largest_count
         if most >= 1 << 63 or (size and int(counters.max()) > most):
-            raise WireError("counters", int(counters.max(initial=0)), allowed=f"at most {most}", fix="the tally was damaged or made up")
+            raise WireError(
+                "counters", int(counters.max(initial=0)), allowed=f"at most {most}", fix="discard this tally: it is damaged or false"
+            )
         return cls(spec, n, counters.astype(np.int64), body[:32])
 
 

@@ -24,7 +24,7 @@ from deniable.kernels.sets import draw_padded, draw_two, gather_rows
 
 _END = "\0"
 """What separates one person's text from the next one's, while they are split."""
-_FIX = "an empty text is one; leave out who was not asked"
+_FIX = "leave out people who did not answer; an empty text counts as a text"
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,14 +54,16 @@ class Texts:
         readers = [getattr(values, name, None) for name in ("to_pylist", "to_list", "tolist")]  # Arrow; Polars and pandas; NumPy
         rows = next((reader() for reader in readers if reader is not None), values)
         if not isinstance(rows, Sequence) or isinstance(rows, str | bytes):
-            raise DomainError("texts", type(values).__name__, allowed="a list of texts, or of lists of words", fix="one for each person")
+            raise DomainError(
+                "texts", type(values).__name__, allowed="a list of texts, or of lists of words", fix="pass one for each person"
+            )
         kinds = set(map(type, rows))
         if all(issubclass(kind, str) for kind in kinds):
             return cls._split(rows)
         if not all(issubclass(kind, list | tuple) for kind in kinds):
             wanted = str if isinstance(rows[0], str) else (list, tuple)
             row = next(i for i, each in enumerate(rows) if not isinstance(each, wanted))
-            raise DomainError(f"texts[{row}]", rows[row], allowed="texts, or lists of words, all alike", fix=_FIX)
+            raise DomainError(f"texts[{row}]", rows[row], allowed="only texts, or only lists of words", fix=_FIX)
         words = list(chain.from_iterable(rows))
         offsets = _offsets(np.fromiter(map(len, rows), dtype=np.int64, count=len(rows)))
         try:

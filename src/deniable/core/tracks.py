@@ -35,8 +35,8 @@ class Visits:
         if cells.ndim != 1 or offsets.ndim != 1 or any(column.dtype.kind not in "iu" for column in (cells, offsets) if column.size):
             raise DomainError("cells, offsets", (cells.dtype, offsets.dtype), allowed="two columns of integers", fix="see Tracks.of")
         if not offsets.size or offsets[0] != 0 or offsets[-1] != cells.size or np.any(offsets[1:] < offsets[:-1]):
-            allowed = f"0 first, {cells.size} last, never falling"
-            raise DomainError("offsets", offsets[:5], allowed=allowed, fix="one more entry than there are people")
+            allowed = f"rising offsets from 0 to {cells.size}"
+            raise DomainError("offsets", offsets[:5], allowed=allowed, fix="give one entry more than there are people")
         object.__setattr__(self, "cells", cells.astype(np.int64))
         object.__setattr__(self, "offsets", offsets.astype(np.int64))
 
@@ -88,7 +88,7 @@ def visits_of(domain: Track, values: Any) -> Visits:
     rows = next((reader() for reader in readers if reader is not None), values)
     if not isinstance(rows, Sequence) or isinstance(rows, str | bytes):
         allowed = "Tracks, or a list with the visited cells of each person"
-        raise DomainError("tracks", type(values).__name__, allowed=allowed, fix="Tracks.of(grid, lists of points) makes them")
+        raise DomainError("tracks", type(values).__name__, allowed=allowed, fix="make them with Tracks.of(grid, lists of points)")
     found = []
     for place, row in enumerate(rows):
         try:

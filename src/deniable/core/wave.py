@@ -62,7 +62,10 @@ class Wave(Fit):
         """The same tally by another method."""
         if method not in METHODS:
             raise ParameterError(
-                "method", method, allowed=f"one of {sorted(METHODS)}", fix="ems, which smooths, errs less where values are many"
+                "method",
+                method,
+                allowed=f"one of {sorted(METHODS)}",
+                fix="use ems, which smooths and errs less where there are many values",
             )
         return replace(self, method=method)
 

@@ -94,7 +94,10 @@ def frequency_oracle(
             considered.append(spec)
     if not considered:
         raise ParameterError(
-            "max_bits, device, server", (max_bits, device, server), allowed=f"more, since {'; '.join(refused)}", fix="relax a limit"
+            "max_bits, device, server",
+            (max_bits, device, server),
+            allowed=f"more, since {'; '.join(refused)}",
+            fix="raise max_bits, device or server",
         )
     errors = [predicted_error(spec, n) for spec in considered]
     place, near = nearly_least(errors)

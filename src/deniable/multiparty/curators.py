@@ -60,7 +60,12 @@ class Curators:
 
     def __post_init__(self) -> None:
         if type(self.count) is not int or not 2 <= self.count <= 1000:
-            raise ParameterError("count", self.count, allowed="an integer from 2 to 1000", fix="one curator alone is the central model")
+            raise ParameterError(
+                "count",
+                self.count,
+                allowed="an integer from 2 to 1000",
+                fix="use a Session for one curator alone: that is the central model",
+            )
 
     def guarantee(self, epsilon: float, neighbors: str = ADD_REMOVE) -> Guarantee:
         """What is promised to each person."""
@@ -131,7 +136,9 @@ class Curators:
 
     def _each(self, data: Sequence[Any]) -> Sequence[Any]:
         if len(data) != self.count:
-            raise ParameterError("data", len(data), allowed=f"one column of each of {self.count} curators", fix="an empty one is []")
+            raise ParameterError(
+                "data", len(data), allowed=f"one column of each of {self.count} curators", fix="write [] for a curator without data"
+            )
         return data
 
     def _summed(self, vectors: list[Array], noise: Laplace, *, labels: Sequence[Any], source: Source | None) -> Estimate:
@@ -168,9 +175,11 @@ class Curators:
 def _grid(low: float, high: float, steps: int) -> float:
     good = all(isinstance(end, int | float) and not isinstance(end, bool) and isfinite(end) for end in (low, high))
     if not good or not low < high or type(steps) is not int or not 1 <= steps <= 1 << 24:
-        raise ParameterError("low, high, steps", (low, high, steps), allowed="low < high, 1 to 2^24 steps", fix="as in low=0, high=100")
+        raise ParameterError("low, high, steps", (low, high, steps), allowed="low < high, 1 to 2^24 steps", fix="write low=0, high=100")
     if max(abs(low), abs(high)) / ((high - low) / steps) >= 2.0**40:
-        raise ParameterError("low, high", (low, high), allowed="a range that is not tiny beside its ends", fix="subtract a common offset")
+        raise ParameterError(
+            "low, high", (low, high), allowed="a range that is not tiny compared with its ends", fix="subtract a common offset"
+        )
     return (high - low) / steps
 
 

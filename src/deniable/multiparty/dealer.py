@@ -54,7 +54,7 @@ def deal_paillier(*, bits: int = 3072, decryptors: int, threshold: int, source: 
 def deal_stream(*, parties: int, source: Source = SYSTEM) -> dict[str, bytes]:
     """New secrets for a stream; they serve all of its periods."""
     if type(parties) is not int or not 2 <= parties < 1 << 16:
-        raise ParameterError("parties", parties, allowed="from 2 to 65535", fix="as many as the agreement will name")
+        raise ParameterError("parties", parties, allowed="from 2 to 65535", fix="give the number of parties that the agreement will name")
     stream = draw_bytes(source, 32)
     names = ["aggregator.json", *(f"party-{place}.json" for place in range(1, parties + 1))]
     secrets = enumerate(deal_secrets(parties, source))
@@ -77,11 +77,11 @@ def read_paillier_key(table: Mapping[str, Any], decryptors: int) -> PublicKey:
     good = set(table) == {"modulus", "base", "threshold"} and modulus.bit_length() in BITS and modulus % 2 and 0 < base < modulus**2
     if not good or gmpy2.gcd(base, modulus) != 1:
         raise ParameterError(
-            "key", sorted(table), allowed=f"modulus ({BITS} bits), base and threshold", fix="as the dealer's key.toml has it"
+            "key", sorted(table), allowed=f"modulus ({BITS} bits), base and threshold", fix="copy it from the dealer's key.toml"
         )
     if type(threshold) is not int or threshold > decryptors:
-        allowed = f"as many as the threshold or more, {MOST_DECRYPTORS} at most"
-        raise ParameterError("decryptors", decryptors, allowed=allowed, fix="name all for whom the key was dealt")
+        allowed = f"at least the threshold, at most {MOST_DECRYPTORS}"
+        raise ParameterError("decryptors", decryptors, allowed=allowed, fix="name everyone for whom the key was dealt")
     return PublicKey(modulus, base, decryptors, threshold)  # which refuses small committees, and bases that hide nothing
 
 
@@ -90,7 +90,7 @@ def read_stream_key(table: Mapping[str, Any], parties: int) -> bytes:
     text, dealt = table.get("stream"), table.get("parties")
     if set(table) != {"stream", "parties"} or not isinstance(text, str) or len(text) != 64 or _digits(text.lstrip("0")) < 1:
         raise ParameterError(
-            "key", sorted(table), allowed="stream, 64 digits 0-9 and a-f, and parties", fix="as the dealer's key.toml has it"
+            "key", sorted(table), allowed="stream, 64 digits 0-9 and a-f, and parties", fix="copy it from the dealer's key.toml"
         )
     if type(dealt) is not int or dealt != parties:
         raise ParameterError("parties", parties, allowed=f"{dealt!r}, for whom the stream was dealt", fix="name them all, or deal anew")
@@ -100,7 +100,7 @@ def read_stream_key(table: Mapping[str, Any], parties: int) -> bytes:
 def read_secret(data: bytes, engine: str, key: bytes, place: int, **more: int) -> int:
     """The secret of a place; WireError, which does not show it, if this is no such file or somebody else's."""
     if not data:
-        raise ParameterError("secret", "nothing", allowed="the file that the dealer made", fix="give it with every start")
+        raise ParameterError("secret", "nothing", allowed="the file that the dealer made", fix="give it at every start")
     try:
         content = json.loads(data)
         expected = {"version": 1, "engine": engine, "key": key.hex(), "place": place, **more}
@@ -110,7 +110,7 @@ def read_secret(data: bytes, engine: str, key: bytes, place: int, **more: int) -
         found, secret = False, 0
     if not found or secret < 1:
         allowed = f"the secret of place {place} for this agreement's key" + (f" and {more['parties']} parties" if more else "")
-        raise WireError("secret", "another file", allowed=allowed, fix="take one's own, as the dealer made it") from None
+        raise WireError("secret", "another file", allowed=allowed, fix="use your own secret file, exactly as the dealer made it") from None
     return secret
 
 

@@ -61,7 +61,7 @@ class MaskingRoles:
 
     @property
     def trusted(self) -> str:
-        return "" if self.terms.active else "an aggregator that keeps to the protocol"
+        return "" if self.terms.active else "an aggregator that follows the protocol"
 
     def aggregator(self, secret: bytes, saved: bytes | None = None) -> Aggregator:
         return MaskingAggregator.resume(saved, terms=self.terms) if saved else MaskingAggregator(self.terms)
@@ -106,7 +106,7 @@ class PaillierRoles:
     @property
     def trusted(self) -> str:
         few = f"fewer than {self.key.threshold} of {self.key.decryptors} decryptors who work together"
-        return f"an aggregator that keeps to the protocol, {few}, and a dealer who forgot the key"
+        return f"an aggregator that follows the protocol, {few}, and a dealer who forgot the key"
 
     def aggregator(self, secret: bytes, saved: bytes | None = None) -> Aggregator:
         return PaillierAggregator.resume(saved, agreement=self.agreement) if saved else PaillierAggregator(self.agreement)
@@ -143,8 +143,8 @@ class StreamRoles:
 
     def __post_init__(self) -> None:
         if self.terms.active or self.terms.least < len(self.terms.parties):
-            allowed = "an unsigned sum in which nobody is lost, and who is not honest is corrupt"
-            raise ParameterError("signed, honest, corrupt, lost", "others", allowed=allowed, fix='as in "2/3", "1/3" and "0"')
+            allowed = "signed = False, lost = 0, and honest and corrupt that add up to 1"
+            raise ParameterError("signed, honest, corrupt, lost", "others", allowed=allowed, fix='write "2/3", "1/3" and "0", say')
         self.period  # noqa: B018  # refuses sums that are too large to be found
 
     @cached_property
@@ -183,13 +183,15 @@ class StreamRoles:
 def roles_of(engine: str, terms: SumTerms, key: Mapping[str, Any], *, decryptors: int, largest: int) -> Roles:
     """The roles of an engine; ParameterError if this cannot be a sum of it."""
     if engine not in (MASKING, PAILLIER, STREAM):
-        raise ParameterError("engine", engine, allowed=f"one of {(MASKING, PAILLIER, STREAM)}", fix="masking is the usual one")
+        raise ParameterError("engine", engine, allowed=f"one of {(MASKING, PAILLIER, STREAM)}", fix="use masking, unless you know why not")
     if (engine != PAILLIER and decryptors) or (engine == MASKING and key):
-        raise ParameterError("key, decryptors", "given", allowed="none with this engine", fix="leave them out, or say which engine it is")
+        raise ParameterError(
+            "key, decryptors", "given", allowed="none with this engine", fix="leave them out, or name the engine that takes them"
+        )
     if engine == MASKING:
         return MaskingRoles(terms)
     if terms.hybrid:
-        raise ParameterError("hybrid", True, allowed="False with this engine", fix="only masks have this choice")
+        raise ParameterError("hybrid", True, allowed="False with this engine", fix="leave hybrid out: only masking has this choice")
     if engine == STREAM:
         return StreamRoles(terms, dealer.read_stream_key(key, len(terms.parties)), largest)
     found = PaillierRoles(terms, dealer.read_paillier_key(key, decryptors), largest)

@@ -70,28 +70,38 @@ class FixedPoint:
 
     def __post_init__(self) -> None:
         if type(self.length) is not int or self.length < 1:
-            raise ParameterError("length", self.length, allowed="an integer from 1 on", fix="the numbers of a party")
+            raise ParameterError(
+                "length", self.length, allowed="an integer from 1 on", fix="give the number of entries in a party's vector"
+            )
         if type(self.bits) is not int or not 0 <= self.bits <= MOST_BITS:
-            raise ParameterError("bits", self.bits, allowed=f"an integer from 0 to {MOST_BITS}", fix="2 to 8 are enough")
-        for name, question in (("whole", "do all numbers stand on the grid?"), ("of_people", "do the norms bound one person?")):
+            raise ParameterError("bits", self.bits, allowed=f"an integer from 0 to {MOST_BITS}", fix="use 2 to 8 bits")
+        for name, question in (
+            ("whole", "write True if all numbers are on the grid already"),
+            ("of_people", "write True if the norms bound what one person changes"),
+        ):
             if type(getattr(self, name)) is not bool:
                 raise ParameterError(name, getattr(self, name), allowed="True or False", fix=question)
         if self.of_people and (self.bits or not self.whole):
             received = f"{self.bits}, {self.whole}"
-            raise ParameterError("bits, whole", received, allowed="0 and True: people are whole numbers", fix="fractions are a party's own")
+            raise ParameterError(
+                "bits, whole",
+                received,
+                allowed="0 and True: people are whole numbers",
+                fix="write bits=0, whole=True, or leave of_people out",
+            )
         for name in ("largest", "norm_1", "norm_2"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 2.0**40:
-                raise ParameterError(name, value, allowed="a number above 0, below 2^40", fix="the most that one party can have")
+                raise ParameterError(name, value, allowed="a number above 0, below 2^40", fix="give the most that one party can have")
         if self.of_people:
             self._check_person()
         if max(self.largest, self.norm_1) * (1 << self.bits) >= 2.0**52:
-            raise ParameterError("bits", self.bits, allowed="steps that a double can count", fix="take fewer bits after the point")
+            raise ParameterError("bits", self.bits, allowed="steps that fit a double", fix="take fewer bits after the point")
 
     def _check_person(self) -> None:
         """Refuse norms that no person who changes whole numbers could have: the noise would be too small for anybody."""
         if self.norm_1 < 1:
-            raise ParameterError("norm_1", self.norm_1, allowed="1 or more", fix="who is counted changes a whole number")
+            raise ParameterError("norm_1", self.norm_1, allowed="1 or more", fix="give 1 or more: one person changes a count by 1")
         least = max(sqrt(self.norm_1), self.norm_1 / sqrt(self.length))
         if self.steps_2 < least:
             allowed = f"{least:.6g} or more where norm_1 is {self.norm_1:g}"
@@ -119,7 +129,7 @@ class FixedPoint:
         An error may end up in a log: it names the place and the bound, and never a number.
         """
         array = self._read(numbers)
-        self._refuse(~np.isfinite(array), "not finite", "a finite number", "leave nothing open: 0 if there is none")
+        self._refuse(~np.isfinite(array), "not finite", "a finite number", "write 0 where there is no number")
         self._refuse(np.abs(array) > self.largest, "too large", f"at most {self.largest:g}, up or down", "clip it first")
         steps = array * float(1 << self.bits)
         low = np.floor(steps)

@@ -52,9 +52,9 @@ def degree(parties: int, *, corrupt: float | Fraction, lost: float | Fraction, c
     """
     for parameter, share in (("corrupt", corrupt), ("lost", lost)):
         if isinstance(share, bool) or not isinstance(share, int | float | Fraction) or not 0 <= share < 1:
-            raise ParameterError(parameter, share, allowed="a share from 0 on, below 1", fix="as in 0.1")
+            raise ParameterError(parameter, share, allowed="a share from 0 on, below 1", fix="write 0.1, say")
     if type(parties) is not int or not 2 <= parties <= 1 << 20:
-        raise ParameterError("parties", parties, allowed="an integer from 2 to 2^20", fix="a sum needs at least two")
+        raise ParameterError("parties", parties, allowed="an integer from 2 to 2^20", fix="add parties: a sum needs at least two")
     bad, gone = floor(corrupt * parties), floor(lost * parties)
     log_n = log2(parties)
     for neighbors in range(2, parties - 1 if not complete else 2, 2):
@@ -73,7 +73,7 @@ def neighbors_of(parties: int, neighbors: int, source: Source = SYSTEM) -> list[
         return [[other for other in range(parties) if other != party] for party in range(parties)]
     if neighbors % 2 or not 2 <= neighbors < parties:
         allowed = f"an even number from 2 to {parties - 1}, or {parties - 1}"
-        raise ParameterError("neighbors", neighbors, allowed=allowed, fix="half of them stand on either side")
+        raise ParameterError("neighbors", neighbors, allowed=allowed, fix="choose an even number: half of the neighbors are on either side")
     order = list(range(parties))
     for last in range(parties - 1, 0, -1):
         other = source.below(last + 1)
@@ -89,7 +89,9 @@ def _everybody(parties: int, bad: int, gone: int) -> Degree:
     threshold, staying = (parties - 1 + bad) // 2 + 1, parties - 1 - gone
     if threshold > staying:
         allowed = "fewer corrupt and lost parties than there are in all"
-        raise ParameterError("corrupt, lost", (bad, gone), allowed=allowed, fix=f"of {parties}, {bad} and {gone} leave too few")
+        raise ParameterError(
+            "corrupt, lost", (bad, gone), allowed=allowed, fix=f"lower corrupt or lost: {bad} and {gone} of {parties} leave too few"
+        )
     return Degree(parties - 1, (threshold + staying + 1) // 2)
 
 

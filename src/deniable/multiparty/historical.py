@@ -59,7 +59,7 @@ class AdditiveKey:
         """A key from two primes, in parts; whoever deals it is trusted to forget it."""
         modulus, order = first * second, int(gmpy2.lcm(first - 1, second - 1))
         if first == second or gmpy2.gcd(modulus, order) != 1 or type(parties) is not int or parties < 2:
-            raise ParameterError("parties", parties, allowed="two or more, and two primes of one length", fix="draw the primes anew")
+            raise ParameterError("parties", parties, allowed="two or more, and two primes of one length", fix="draw new primes")
         secret, exponent = order * int(gmpy2.invert(order, modulus)), modulus * order
         parts = [random_below(exponent, source) for _ in range(parties - 1)]
         return cls(modulus, (*parts, (secret - sum(parts)) % exponent))
@@ -81,7 +81,7 @@ class AdditiveKey:
             product = product * answer % self.square
         quotient, left = divmod(int(product) - 1, self.modulus)
         if left or len(answers) != len(self.parts):
-            raise WireError("answers", len(answers), allowed=f"those of all {len(self.parts)} parties", fix="all are needed")
+            raise WireError("answers", len(answers), allowed=f"those of all {len(self.parts)} parties", fix="pass all of them")
         return quotient - self.modulus if quotient > self.modulus // 2 else quotient
 
     def multiply(self, ciphertexts: Sequence[int]) -> int:
@@ -109,7 +109,7 @@ class DLPA:
     def deal(cls, key: AdditiveKey, variance: Fraction, source: Source = SYSTEM) -> DLPA:
         """The secrets of squaring: a_u, and b_u that add up to 0."""
         if not 0 < variance < 1 << 40:
-            raise ParameterError("variance", variance, allowed="above 0, below 2^40", fix="scale / (2 gamma U)")
+            raise ParameterError("variance", variance, allowed="above 0, below 2^40", fix="compute it as scale / (2 gamma U)")
         offsets = tuple(random_below(key.modulus, source) for _ in key.parts)
         turns = [random_below(key.modulus, source) for _ in key.parts[1:]]
         return cls(key, variance, offsets, (*turns, -sum(turns) % key.modulus), key.encrypt(sum(offsets) ** 2, source))
@@ -139,7 +139,7 @@ class DLPA:
     def noisy_sum(self, numbers: Sequence[int], source: Source = SYSTEM) -> int:
         """Encrypt-Noisy-Sum and Decrypt-Sum, all parties in memory: the sum of numbers and of the four squares, with their signs."""
         if len(numbers) != len(self.key.parts):
-            raise ParameterError("numbers", len(numbers), allowed=f"one of each of {len(self.key.parts)} parties", fix="all are needed")
+            raise ParameterError("numbers", len(numbers), allowed=f"one of each of {len(self.key.parts)} parties", fix="pass all of them")
         modulus, everybody = self.key.modulus, range(len(numbers))
         masks = [[random_below(modulus, source) for _ in everybody] for _ in range(5)]
         squares = [self.encrypt_sum_squared([self._noise.draw(source) for _ in everybody], masks[j], source) for j in range(4)]

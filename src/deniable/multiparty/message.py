@@ -74,7 +74,7 @@ class Message(NamedTuple):
     def unsigned(self) -> Message:
         """The message itself, where none is signed; WireError for one that is."""
         if self.signature:
-            raise WireError("message", "signed", allowed="no signature here", fix="send it without")
+            raise WireError("message", "signed", allowed="no signature", fix="send it unsigned")
         return self
 
     def expect(self, *, kind: int, sum: bytes, party: int | None = None) -> Message:  # as the field is called
@@ -82,9 +82,9 @@ class Message(NamedTuple):
         if self.sum != sum:
             raise ProtocolError("sum", self.sum.hex()[:16], allowed=f"messages of the sum {sum.hex()[:16]}", fix="do not mix two sums")
         if self.kind != kind:
-            raise ProtocolError("kind", self.kind, allowed=f"{kind} now", fix="a message is used once, in its turn")
+            raise ProtocolError("kind", self.kind, allowed=f"{kind} now", fix="drop it: a message is used once, in its turn")
         if party is not None and self.party != party:
-            raise ProtocolError("party", self.party, allowed=f"{party}", fix="it is somebody else's message")
+            raise ProtocolError("party", self.party, allowed=f"{party}", fix="drop it: it is another party's message")
         return self
 
 

@@ -131,7 +131,7 @@ class SkellamShares(NoiseShares):
         if not 0 < self.sensitivity_2 <= self.sensitivity_1 * (1 + 1e-9) or not 0 < self.delta < 1:
             received = (self.delta, self.sensitivity_1, self.sensitivity_2)
             allowed = "delta between 0 and 1, and norms of one vector: the second is not above the first"
-            raise ParameterError("delta, sensitivities", received, allowed=allowed, fix="1e-6 is usual for delta")
+            raise ParameterError("delta, sensitivities", received, allowed=allowed, fix="use 1e-6 for delta, and norms of the same vector")
 
     @cached_property
     def _mean(self) -> Fraction:
@@ -186,6 +186,8 @@ def error_factor(honest: int, parties: int) -> float:
 
 def _check(sensitivity: int, honest: int) -> None:
     if type(sensitivity) is not int or sensitivity < 1:
-        raise ParameterError("sensitivity", sensitivity, allowed="an integer from 1 on", fix="in steps of the grid, rounding included")
+        raise ParameterError(
+            "sensitivity", sensitivity, allowed="an integer from 1 on", fix="give it in steps of the grid, rounding included"
+        )
     if type(honest) is not int or honest < 1:
-        raise ParameterError("honest", honest, allowed="an integer from 1 on", fix="at least one party must be")
+        raise ParameterError("honest", honest, allowed="an integer from 1 on", fix="give 1 or more: at least one party must be honest")

@@ -62,7 +62,7 @@ class PairwiseParty:
     def first(self) -> bytes:
         """The first message: the public key, signed; in hybrid sums both."""
         if self.sent not in (0, KEY):
-            raise ProtocolError("party", "under way", allowed="a party that has not begun", fix="a sum is begun once: go on with answer()")
+            raise ProtocolError("party", "under way", allowed="a party that has not begun", fix="go on with answer(): a sum is begun once")
         self._seed = self._seed or draw_bytes(self.source, 32)[:31]
         self.sent = KEY
         return self._signed(Message(KEY, self.number, self.terms.id, self._public()))
@@ -70,7 +70,9 @@ class PairwiseParty:
     def answer(self, data: bytes) -> bytes:
         """The masked vector, or what goes before. A second set of keys gets none: other masks would say something about the vector."""
         if self.sent not in (KEY, CIPHERTEXTS):
-            raise ProtocolError("message", "none is due", allowed="the keys, once, after first()", fix="each is used in its turn")
+            raise ProtocolError(
+                "message", "none is due", allowed="the keys, once, after first()", fix="drop it: each message is used once, in its turn"
+            )
         kind = KEYS if self.sent == KEY else PASSED_ON
         message = Message.open(data).unsigned().expect(kind=kind, sum=self.terms.id, party=self.number)
         if kind == PASSED_ON:
@@ -86,9 +88,9 @@ class PairwiseParty:
         size = _key_bytes(self.terms)
         rows = open_table(body, size + SIGNATURE_BYTES, "keys")
         if rows.keys() != set(range(len(self.terms.parties))) or len({row[:32] for row in rows.values()}) < len(rows):
-            raise ProtocolError("keys", len(rows), allowed="a different one of each party", fix="begin again without the missing ones")
+            raise ProtocolError("keys", len(rows), allowed="a different one of each party", fix="begin again without the missing parties")
         if rows[self.number][:size] != self._public():
-            raise ProtocolError("keys", "another one of this party", allowed="its own as it was sent", fix="abort: somebody made it up")
+            raise ProtocolError("keys", "another one of this party", allowed="its own as it was sent", fix="abort: the message is forged")
         for party, row in rows.items():
             _check(Message(KEY, party, self.terms.id, row[:size], row[size:]), self.terms)
         return {party: row[:size] for party, row in rows.items() if party != self.number}
@@ -164,14 +166,18 @@ class PairwiseAggregator:
         if self._step == CIPHERTEXTS and self._rows(message).keys() != set(after):
             raise ProtocolError("ciphertexts", f"of party {message.party}", allowed="one for each party after it", fix="send them all")
         if self._messages[self._step].setdefault(message.party, message) != message:
-            raise ProtocolError("message", f"another one of party {message.party}", allowed="the same again", fix="each is sent once")
+            raise ProtocolError(
+                "message", f"another one of party {message.party}", allowed="the same again", fix="drop it: each message is sent once"
+            )
 
     def close(self) -> dict[int, bytes]:
         """What to send to whom; then the sum. ProtocolError if anybody is missing."""
         kept = self._messages[self._step]
         if len(kept) < len(self.terms.parties):
             missing = f"{len(kept)} of {len(self.terms.parties)}"
-            raise ProtocolError("parties", missing, allowed="all of them", fix="nothing was opened; begin again without the missing ones")
+            raise ProtocolError(
+                "parties", missing, allowed="all of them", fix="begin again without the missing parties; nothing was opened"
+            )
         if self._step == KEY:
             self._step = CIPHERTEXTS if self.terms.hybrid else MASKED
             body = pack_table({party: message.body + message.signature for party, message in sorted(kept.items())})
@@ -195,4 +201,4 @@ def _key_bytes(terms: SumTerms) -> int:
 
 def _check(message: Message, terms: SumTerms) -> None:
     if not message.signed_by(terms.parties[message.party]):
-        raise ProtocolError("signature", f"of party {message.party}", allowed="its own", fix="abort: somebody made it up")
+        raise ProtocolError("signature", f"of party {message.party}", allowed="its own", fix="abort: the message is forged")

@@ -49,13 +49,13 @@ class PrivateSum:
 
     def __post_init__(self) -> None:
         if not isinstance(self.codec, FixedPoint):
-            raise ParameterError("codec", self.codec, allowed="a FixedPoint", fix="say what a party's numbers are")
+            raise ParameterError("codec", self.codec, allowed="a FixedPoint", fix="describe a party's numbers with a FixedPoint")
         if isinstance(self.delta, bool) or not isinstance(self.delta, int | float) or not 0 <= self.delta < 1:
-            raise ParameterError("delta", self.delta, allowed="from 0 on, below 1", fix="0 for Laplace noise, 1e-6 for Skellam")
+            raise ParameterError("delta", self.delta, allowed="from 0 on, below 1", fix="use 0 for Laplace noise, 1e-6 for Skellam noise")
         if type(self.parties) is not int or self.parties < 2:
-            raise ParameterError("parties", self.parties, allowed="an integer from 2 on", fix="a sum needs at least two")
+            raise ParameterError("parties", self.parties, allowed="an integer from 2 on", fix="add parties: a sum needs at least two")
         if not read_share("honest", self.honest) * self.parties >= 1:
-            raise ParameterError("honest", self.honest, allowed="at least one of the parties", fix='as in "4/5"')
+            raise ParameterError("honest", self.honest, allowed="a share of at least one party", fix='write "4/5", say')
         self.shares  # noqa: B018  # refuses what cannot be
 
     @property
@@ -127,7 +127,7 @@ class PrivateSum:
             delta=self.delta,
             model="multiparty",
             unit="one person's part in one party's numbers, in one sum" if people else "a party's whole contribution to one sum",
-            neighbors=NEIGHBORS[ADD_REMOVE] if people else "a party's numbers, or zeros in their place",
+            neighbors=NEIGHBORS[ADD_REMOVE] if people else "a party's numbers, compared with zeros",
             honest=f"{self.honest_parties:,} of {self.parties:,} parties, who add their noise and stay to the end",
             certificate="exact law of the shares; secrecy of the parts is computational",
             exposed="which parties took part",

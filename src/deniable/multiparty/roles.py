@@ -121,5 +121,5 @@ def run_sum(parties: Mapping[int, Participant], aggregator: SumReceiver, *, lost
             if sends(number) and (reply := parties[number].answer(message)) is not None:
                 aggregator.receive(reply)
     if aggregator.total is None:
-        raise ProtocolError("sum", "none", allowed="a sum at the end", fix="the aggregator stopped without one")
+        raise ProtocolError("sum", "none", allowed="a sum at the end", fix="begin a new sum: the aggregator stopped without a total")
     return aggregator.total

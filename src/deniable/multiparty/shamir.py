@@ -30,11 +30,11 @@ def share_secret(secret: bytes, *, threshold: int, places: Sequence[int], source
     """
     if not isinstance(secret, bytes) or len(secret) != SECRET_BYTES:
         received = f"{len(secret)} bytes" if isinstance(secret, bytes) else type(secret).__name__  # never the secret itself
-        raise ParameterError("secret", received, allowed=f"{SECRET_BYTES} bytes", fix="share a seed, and derive keys from it")
+        raise ParameterError("secret", received, allowed=f"{SECRET_BYTES} bytes", fix="share a seed and derive keys from it")
     _check_places(places)
     if type(threshold) is not int or not 1 <= threshold <= len(places):
         raise ParameterError(
-            "threshold", threshold, allowed=f"an integer from 1 to {len(places)}", fix="as many as there are shares, at most"
+            "threshold", threshold, allowed=f"an integer from 1 to {len(places)}", fix="choose a threshold of at most the number of shares"
         )
     coefficients = [_draw(source) for _ in range(threshold - 1)]
     constant = int.from_bytes(secret, "big")
@@ -70,13 +70,13 @@ def recover_secret(shares: Mapping[int, bytes], weights: Sequence[int] | None = 
     weights = weights_at_zero(list(shares)) if weights is None else weights
     numbers = [int.from_bytes(share, "big") for share in shares.values()]
     if any(len(share) != SHARE_BYTES for share in shares.values()) or any(number >= PRIME for number in numbers):
-        raise ParameterError(
-            "shares", "a share that is none", allowed=f"{SHARE_BYTES} bytes below the prime", fix="ask for the shares again"
-        )
+        raise ParameterError("shares", "not a share", allowed=f"{SHARE_BYTES} bytes below the prime", fix="ask for the shares again")
     secret = sum(weight * number for weight, number in zip(weights, numbers, strict=True)) % PRIME
     if secret >> 8 * SECRET_BYTES:
         allowed = "shares of one secret, as many as its threshold"
-        raise ParameterError("shares", f"{len(shares)} of them", allowed=allowed, fix="some are missing, or not what was handed out")
+        raise ParameterError(
+            "shares", f"{len(shares)} of them", allowed=allowed, fix="collect the missing shares, and check that none was altered"
+        )
     return secret.to_bytes(SECRET_BYTES, "big")
 
 
@@ -84,7 +84,10 @@ def _check_places(places: Sequence[int]) -> None:
     good = 1 <= len(places) == len(set(places)) <= MOST_SHARES and all(type(place) is int and 1 <= place <= MOST_SHARES for place in places)
     if not good:
         raise ParameterError(
-            "places", list(places)[:5], allowed=f"different numbers from 1 to {MOST_SHARES}", fix="0 is the secret's own place"
+            "places",
+            list(places)[:5],
+            allowed=f"different numbers from 1 to {MOST_SHARES}",
+            fix="choose places from 1 on: 0 is the secret's own place",
         )
 
 

@@ -52,23 +52,25 @@ class SumTerms:
 
     def __post_init__(self) -> None:
         if not isinstance(self.label, str) or not 1 <= len(self.label) <= 200:
-            raise ParameterError("label", self.label, allowed="a text of 1 to 200 characters", fix="a name that is used once")
+            raise ParameterError("label", self.label, allowed="a text of 1 to 200 characters", fix="give a name that no other sum has")
         keys = isinstance(self.parties, tuple) and all(isinstance(key, bytes) and len(key) == 32 for key in self.parties)
         if not keys or not 2 <= len(self.parties) == len(set(self.parties)) <= MOST_PARTIES:
             allowed = f"a tuple of 2 to {MOST_PARTIES} different Ed25519 public keys"
-            raise ParameterError("parties", type(self.parties).__name__, allowed=allowed, fix="every party shows its own")
+            raise ParameterError("parties", type(self.parties).__name__, allowed=allowed, fix="collect the public key of every party")
         if type(self.length) is not int or not 1 <= self.length <= LONGEST:
-            raise ParameterError("length", self.length, allowed=f"an integer from 1 to {LONGEST}", fix="the numbers of each party")
+            raise ParameterError(
+                "length", self.length, allowed=f"an integer from 1 to {LONGEST}", fix="give the number of entries in each party's vector"
+            )
         if self.word_bits not in WORDS:
-            raise ParameterError("word_bits", self.word_bits, allowed=f"one of {WORDS}", fix="32 is enough for most sums")
+            raise ParameterError("word_bits", self.word_bits, allowed=f"one of {WORDS}", fix="use 32, which is enough for most sums")
         for name in ("active", "hybrid"):
             if type(getattr(self, name)) is not bool:
-                raise ParameterError(name, getattr(self, name), allowed="True or False", fix="all parties choose the same")
+                raise ParameterError(name, getattr(self, name), allowed="True or False", fix="write what all parties agreed on")
         for name in ("corrupt", "lost", "honest"):
             read_share(name, getattr(self, name))
         if self.least < 1 or sum(map(self.share, ("honest", "corrupt", "lost"))) > 1:
             received = (self.honest, self.corrupt, self.lost)
-            allowed = "somebody honest, and shares that add up to 1 at most: who is honest is neither corrupt nor lost"
+            allowed = "honest above 0, and shares that add up to at most 1"
             raise ParameterError("honest, corrupt, lost", received, allowed=allowed, fix="lower honest: noise grows with 1 / sqrt(honest)")
 
     def __repr__(self) -> str:  # without the keys, of which there may be thousands
@@ -115,7 +117,7 @@ def read_share(name: str, text: object) -> Fraction:
     except (ValueError, ZeroDivisionError):
         share = Fraction(-1)
     if not 0 <= share <= 1 or str(share) != text:
-        raise ParameterError(name, text, allowed="a fraction in lowest terms from 0 to 1, in text", fix='as in "1/10"')
+        raise ParameterError(name, text, allowed="a fraction in lowest terms from 0 to 1, in text", fix='write "1/10", say')
     return share
 
 
@@ -133,7 +135,7 @@ def as_words(vector: Any, terms: SumTerms) -> Array:
 
 
 def check_place(terms: SumTerms, number: int, identity: bytes) -> None:
-    """ParameterError if this is not the place of one's own key among the parties."""
+    """ParameterError if this is not the place of the party's own key among the parties."""
     if type(number) is not int or not 0 <= number < len(terms.parties) or public_key(identity) != terms.parties[number]:
-        allowed = "the place of one's own key among the parties"
+        allowed = "the place of the party's own key among the parties"
         raise ParameterError("number", number, allowed=allowed, fix="take the terms that name this party")

@@ -69,7 +69,7 @@ def local_epsilon_for(
         return _certificate(local, build, n, delta).keeps(epsilon)
 
     if not 0 < epsilon < most:
-        raise ParameterError("epsilon", epsilon, allowed=f"above 0, below {most:g}", fix="the epsilon of the whole batch, as in 1.0")
+        raise ParameterError("epsilon", epsilon, allowed=f"above 0, below {most:g}", fix="give the epsilon of the whole batch, such as 1.0")
     return calibrate(keeps, safe=epsilon, risky=most, tolerance=1e-6, name="epsilon0")  # without a shuffler, epsilon itself is safe
 
 
@@ -83,7 +83,7 @@ def people_for(spec: Spec | None = None, *, epsilon0: float | None = None, epsil
     3066
     """
     if not epsilon > 0:
-        raise ParameterError("epsilon", epsilon, allowed="a finite number above 0", fix="the epsilon of the whole batch, as in 1.0")
+        raise ParameterError("epsilon", epsilon, allowed="a finite number above 0", fix="give the epsilon of the whole batch, such as 1.0")
 
     def keeps(n: float) -> bool:
         return certificate(spec=spec, epsilon0=epsilon0, delta=delta, n=int(n)).keeps(epsilon)

@@ -125,19 +125,21 @@ def certificate(*, spec: Spec | None = None, epsilon0: float | None = None, delt
             "n", n, allowed=f"an integer from 1 to {MOST_PEOPLE:,}", fix="count honest, distinct people in the batch, not messages"
         )
     if isinstance(delta, bool) or not isinstance(delta, int | float) or not 0 < delta < 1:
-        raise ParameterError("delta", delta, allowed="between 0 and 1", fix="far below 1 / n: 1e-6 is usual")
+        raise ParameterError("delta", delta, allowed="between 0 and 1", fix="use a delta far below 1 / n, such as 1e-6")
     if (spec is None) == (epsilon0 is None):
         raise ParameterError(
-            "spec, epsilon0", (spec, epsilon0), allowed="one of the two", fix="a spec is worth more than its epsilon alone"
+            "spec, epsilon0", (spec, epsilon0), allowed="one of the two", fix="pass the spec if you have one: it gives a smaller epsilon"
         )
     if spec is None:
         if isinstance(epsilon0, bool) or not isinstance(epsilon0, int | float) or not 0 < epsilon0 <= MOST_EPSILON:
-            raise ParameterError("epsilon0", epsilon0, allowed=f"above 0, up to {MOST_EPSILON}", fix="the epsilon of one report, as in 2.0")
+            raise ParameterError(
+                "epsilon0", epsilon0, allowed=f"above 0, up to {MOST_EPSILON}", fix="give the epsilon of one report, such as 2.0"
+            )
         return CloneCertificate(float(epsilon0), n, delta)
     promise = spec.guarantee if isinstance(spec, Spec) else None
     if promise is None or promise.delta or promise.model != "local" or not promise.epsilon < inf or promise.unit != "one report":
         allowed = "a mechanism with a pure local epsilon for one report"  # what a device keeps links its reports, whoever shuffles them
-        raise ParameterError("spec", spec, allowed=allowed, fix="as in GRR(domain_size=10, epsilon=2.0)")
+        raise ParameterError("spec", spec, allowed=allowed, fix="pass a spec such as GRR(domain_size=10, epsilon=2.0)")
     if spec.fair_coin and MECHANISMS.get(spec.mechanism) is type(spec):  # a subclass may change its law
         return CloneCertificate(spec.epsilon, n, delta, binary=True)
     pairs = pairs_of(spec)

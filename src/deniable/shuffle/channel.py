@@ -53,7 +53,10 @@ def merged(classes: list[Class]) -> list[Class]:
         if one or other:
             if not blanket:
                 raise ParameterError(
-                    "spec", float(one), allowed="a mechanism whose reports are all possible for every value", fix="this one reveals values"
+                    "spec",
+                    float(one),
+                    allowed="a mechanism whose reports are all possible for every value",
+                    fix="choose another mechanism: this one reveals values",
                 )
             total = groups.setdefault((one / blanket, other / blanket), [Fraction(0)] * 3)
             for i, mass in enumerate((one, other, blanket)):

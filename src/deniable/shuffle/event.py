@@ -51,7 +51,12 @@ class Shuffled(Leaf):
         positive("epsilon0", self.epsilon0)
         positive_integer("n", self.n)
         if self.neighbors != REPLACE or type(self.binary) is not bool:
-            raise ParameterError("neighbors", self.neighbors, allowed=repr(REPLACE), fix="a shuffle's n is public: people are replaced")
+            raise ParameterError(
+                "neighbors",
+                self.neighbors,
+                allowed=repr(REPLACE),
+                fix="write neighbors='replace': the number of people in a shuffle is public",
+            )
 
     @property
     def probability(self) -> float:
@@ -86,9 +91,14 @@ class ShuffledGRR(Leaf):
         positive_integer("n", self.n)
         positive_integer("domain_size", self.domain_size)
         if self.domain_size < 2:
-            raise ParameterError("domain_size", self.domain_size, allowed="an integer from 2 on", fix="one value says nothing")
+            raise ParameterError("domain_size", self.domain_size, allowed="an integer from 2 on", fix="list at least two values")
         if self.neighbors != REPLACE:
-            raise ParameterError("neighbors", self.neighbors, allowed=repr(REPLACE), fix="a shuffle's n is public: people are replaced")
+            raise ParameterError(
+                "neighbors",
+                self.neighbors,
+                allowed=repr(REPLACE),
+                fix="write neighbors='replace': the number of people in a shuffle is public",
+            )
 
     @property
     def probability(self) -> float:

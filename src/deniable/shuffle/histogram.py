@@ -75,6 +75,8 @@ def listed_domain(size: int | None, domain: Domain | None) -> Domain:
     """The domain that was asked for, by its size or itself; ParameterError unless all its values can be listed."""
     found = IndexRange(size) if domain is None else domain  # type: ignore[arg-type]  # None is refused there
     if not isinstance(found, Domain) or not found.listed or found.size > GRR.largest_domain or size not in (None, found.size):
-        allowed = f"a listed domain of at most {GRR.largest_domain} values, named once"
-        raise ParameterError("domain", domain if size is None else (size, domain), allowed=allowed, fix="domain_size=100, or domain=...")
+        allowed = f"a listed domain of at most {GRR.largest_domain} values, given once"
+        raise ParameterError(
+            "domain", domain if size is None else (size, domain), allowed=allowed, fix="pass domain_size=100, or domain=..."
+        )
     return found

@@ -82,14 +82,16 @@ class Rules:
 
     def __post_init__(self) -> None:
         if not 1 <= self.minimum <= LARGEST_BATCH:
-            fix = "a larger crowd does not fit into one message: ask for a smaller minimum"
+            fix = "ask for a smaller minimum: a larger crowd does not fit into one message"
             raise ParameterError("minimum", self.minimum, allowed=f"from 1 to {LARGEST_BATCH}", fix=fix)
         if not self.minimum <= self.batch <= LARGEST_BATCH:
             allowed = f"from the minimum, {self.minimum}, to {LARGEST_BATCH}"
-            raise ParameterError("batch", self.batch, allowed=allowed, fix="larger batches hide more, and come later")
+            raise ParameterError(
+                "batch", self.batch, allowed=allowed, fix="choose a size in this range: larger batches hide more, and come later"
+            )
         if not 1 <= self.pad <= MOST_SEALS - 2 * self.batch + 1:
             allowed = f"from 1 to {MOST_SEALS - 2 * self.batch + 1}"
-            raise ParameterError("pad", self.pad, allowed=allowed, fix="1 adds no dummies")
+            raise ParameterError("pad", self.pad, allowed=allowed, fix="use 1 for no dummies")
 
     def parts(self, held: int, *, over: bool) -> tuple[int, ...]:
         """The sizes of the batches that so many seals are let go in; none if all of them have to wait.
@@ -204,6 +206,11 @@ def _padded(rules: Rules, seals: list[bytes], dummy: Callable[[], bytes] | None,
     if not missing:
         return tuple(seals)
     if dummy is None:
-        raise ParameterError("dummy", dummy, allowed="what makes dummies", fix="only a task's last shuffler can pad")
+        raise ParameterError(
+            "dummy",
+            dummy,
+            allowed="a function that makes dummies",
+            fix="pass dummy only at the last shuffler of a task, which alone can pad",
+        )
     filled = seals + [dummy() for _ in range(missing)]
     return tuple(filled[i] for i in permutation(len(filled), source))  # again, so that dummies do not stand together

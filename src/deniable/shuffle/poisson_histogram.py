@@ -69,7 +69,9 @@ class PoissonHistogram(SeveralMessages):
         object.__setattr__(self, "domain_size", self.domain.size)
         if self.rate > MOST_DUMMIES:
             fix = "hash to fewer bins, or ask more people"
-            raise ParameterError("domain_size", self.domain_size, allowed=f"at most {MOST_DUMMIES} dummies a person", fix=fix)
+            raise ParameterError(
+                "domain_size", self.domain_size, allowed=f"a domain with at most {MOST_DUMMIES} dummies per person", fix=fix
+            )
 
     @cached_property
     def rate(self) -> Fraction:
@@ -113,9 +115,7 @@ class PoissonHistogram(SeveralMessages):
         sent = checked(messages, self.domain_size)
         if type(people) is not int or not self.n <= people <= sent.size:
             allowed = f"an integer from n = {self.n} to the number of messages, {sent.size}"
-            raise ParameterError(
-                "people", people, allowed=allowed, fix="say how many took part: whoever collects counts people, not messages"
-            )
+            raise ParameterError("people", people, allowed=allowed, fix="give the number of people who took part, not of messages")
         received = np.bincount(sent, minlength=self.domain_size)
         noise = float(self.rate * people / self.domain_size)
         return FrequencyEstimate.of(self, Candidates.everything(self.domain).values, PoissonCounts(people, received, noise))

@@ -53,7 +53,9 @@ class ShuffleProtocol(Protocol, abstract=True):
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
         if isinstance(self.delta, bool) or not isinstance(self.delta, int | float) or not LEAST_DELTA <= self.delta < 1:
-            raise ParameterError("delta", self.delta, allowed=f"from {LEAST_DELTA:g} to below 1", fix="far below 1 / n: 1e-6 is usual")
+            raise ParameterError(
+                "delta", self.delta, allowed=f"from {LEAST_DELTA:g} to below 1", fix="use a delta far below 1 / n, such as 1e-6"
+            )
         object.__setattr__(self, "delta", float(self.delta))
         if type(self.n) is not int or self.n < 1:
             raise ParameterError("n", self.n, allowed="an integer from 1 on", fix="count honest, distinct people, not messages")
@@ -121,7 +123,12 @@ class SingleMessage(ShuffleProtocol, abstract=True):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.epsilon >= MOST_LOCAL:
-            raise ParameterError("epsilon", self.epsilon, allowed=f"below {MOST_LOCAL:g}", fix="above 10 there is hardly any privacy left")
+            raise ParameterError(
+                "epsilon",
+                self.epsilon,
+                allowed=f"below {MOST_LOCAL:g}",
+                fix="choose a smaller epsilon: above 10 there is hardly any privacy left",
+            )
 
     @cached_property
     @abstractmethod
@@ -174,11 +181,14 @@ def checked(messages: Any, limit: int) -> Array:
     column = np.asarray(messages)
     if column.ndim != 1 or (column.size and column.dtype.kind not in "iu"):
         told = f"an array of shape {column.shape} and type {column.dtype}"
-        raise DomainError("messages", told, allowed="one column of integers", fix="join what people sent")
+        raise DomainError("messages", told, allowed="one column of integers", fix="concatenate the messages of all people")
     if column.size and not (int(column.min()) >= 0 and int(column.max()) < limit):
         position = int(np.argmax((column < 0) | (column >= limit)))
         raise DomainError(
-            f"messages[{position}]", column[position].item(), allowed=f"from 0 to {limit - 1}", fix="no honest device sends it"
+            f"messages[{position}]",
+            column[position].item(),
+            allowed=f"from 0 to {limit - 1}",
+            fix="drop the message: no honest device sends it",
         )
     return column
 

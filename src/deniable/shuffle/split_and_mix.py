@@ -143,8 +143,8 @@ class SplitAndMixSum(SeveralMessages):
         sent = checked(messages, self.modulus)
         senders, rest = divmod(sent.size, self.shares)
         if rest or senders > CROWD * self.n or people not in (None, senders):
-            allowed = f"{self.shares} for each of up to {CROWD * self.n} people"
-            raise ParameterError("messages", sent.size, allowed=allowed, fix="a sum needs every share")
+            allowed = f"{self.shares} messages from each of up to {CROWD * self.n} people"
+            raise ParameterError("messages", sent.size, allowed=allowed, fix="pass every share: without all of them there is no sum")
         self.require_people(senders)
         total = int(sent.astype(np.uint64).sum(dtype=np.uint64)) % self.modulus
         if total > self.modulus - self._margin:

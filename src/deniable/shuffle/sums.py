@@ -145,5 +145,7 @@ def sum_domain(low: Any, high: Any, steps: int) -> Numbers:
     """The range of numbers that are added up, and its grid; ParameterError if it is none, or one of points in time."""
     domain = Numbers(low, high, steps)
     if domain.times:
-        raise ParameterError("low, high", (low, high), allowed="numbers: points in time have no sum", fix="send distances")
+        raise ParameterError(
+            "low, high", (low, high), allowed="numbers: points in time have no sum", fix="send time differences, as numbers"
+        )
     return domain

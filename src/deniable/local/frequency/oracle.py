@@ -97,12 +97,16 @@ class FrequencyOracle(ABC, Generic[SpecType]):
             raise ParameterError("tally", type(tally).__name__, allowed="a Tally", fix="write estimate(oracle.tally(reports))")
         require_same_spec(self.spec, tally.spec)
         if tally.digest == WHOLE_DOMAIN and tally.counters.size != self.tally_counters:
-            raise MergeError("counters", tally.counters.size, allowed=f"{self.tally_counters} for {self.spec!r}", fix="tally again")
+            raise MergeError(
+                "counters", tally.counters.size, allowed=f"{self.tally_counters} for {self.spec!r}", fix="tally the reports again"
+            )
         if tally.digest != WHOLE_DOMAIN and not self.spec.candidates_at_tally:
-            raise MergeError("candidates", tally.digest.hex(), allowed=f"none in a tally of {self.spec.mechanism}", fix="tally again")
+            raise MergeError(
+                "candidates", tally.digest.hex(), allowed=f"none in a tally of {self.spec.mechanism}", fix="tally the reports again"
+            )
         if tally.digest == WHOLE_DOMAIN and self.report_sum is not None and int(tally.counters.sum()) != tally.n * self.report_sum:
             allowed = f"a sum of {tally.n * self.report_sum} for {tally.n} reports"
-            raise MergeError("counters", int(tally.counters.sum()), allowed=allowed, fix="the tally was damaged or made up")
+            raise MergeError("counters", int(tally.counters.sum()), allowed=allowed, fix="discard this tally: it is damaged or false")
         return self.estimated(tally, candidates)
 
     def check_countable(self, candidates: Any) -> None:

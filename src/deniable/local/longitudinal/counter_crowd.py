@@ -44,7 +44,7 @@ class CounterCrowd:
 
     def __init__(self, spec: OneBitMeanPM, *, source: Source | None = None) -> None:
         if not isinstance(spec, OneBitMeanPM):
-            raise ParameterError("spec", spec, allowed="OneBitMeanPM", fix="for mechanisms that count values, use Crowd")
+            raise ParameterError("spec", spec, allowed="OneBitMeanPM", fix="use Crowd for mechanisms that count values")
         self.spec = spec
         self.source = source
         self._alphas: Array | None = None
@@ -65,7 +65,7 @@ class CounterCrowd:
         spec, counters = self.spec, whole_counters(self.spec, values)
         if self._alphas is None:
             if counters.size * spec.classes > _MOST_BITS:
-                raise ParameterError("values", counters.size, allowed=f"at most {_MOST_BITS // spec.classes}", fix="follow fewer devices")
+                raise ParameterError("values", counters.size, allowed=f"at most {_MOST_BITS // spec.classes}", fix="simulate fewer devices")
             self._alphas = alphas = np.empty(counters.size, dtype=np.uint64)
             serve_everyone(counters.size, lambda part, words: fill_below(np.uint64(spec.cell), alphas[part], words), self.source)
             self._kept = np.full((counters.size, spec.classes), _NONE, dtype=np.uint8)
@@ -97,7 +97,7 @@ class BulkOneBitMeanPM(BulkOneBit):
 
     def privatize(self, values: Any, source: Source | None) -> Reports:
         if not isinstance(self.spec, OneBitMeanPM):
-            raise ParameterError("spec", self.spec, allowed="OneBitMeanPM", fix="use its own bulk half")
+            raise ParameterError("spec", self.spec, allowed="OneBitMeanPM", fix="use the class that this mechanism registered")
         spec, column = self.spec, _whole(self.spec, values)
         cell, steps, first, step, flip = (np.uint64(number) for number in (spec.cell, spec.steps, spec.first, spec.step, spec.flip_again))
         reports = Reports.empty(spec, column.given.size)

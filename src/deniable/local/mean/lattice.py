@@ -43,7 +43,7 @@ class LatticeOracle(MeanOracle[SpecType]):
         total, squares, *others = (int(counter) for counter in tally.counters)
         if not total <= squares <= (self.cells - 1) * total or sum(others) > tally.n:
             allowed = f"sums of points below {self.cells} and of their squares"
-            raise MergeError("counters", [total, squares, *others], allowed=allowed, fix="the tally was damaged or made up")
+            raise MergeError("counters", [total, squares, *others], allowed=allowed, fix="discard this tally: it is damaged or false")
 
 
 @bulk_half(Piecewise)
@@ -103,6 +103,9 @@ class BulkSquareWave(NumericOracle[SquareWave]):
         self.check_tally(tally, candidates)
         if int(tally.counters.sum()) != tally.n:
             raise MergeError(
-                "counters", int(tally.counters.sum()), allowed=f"a sum of {tally.n}, the reports", fix="the tally was damaged or made up"
+                "counters",
+                int(tally.counters.sum()),
+                allowed=f"a sum of {tally.n}, the reports",
+                fix="discard this tally: it is damaged or false",
             )
         return DistributionEstimate.of(self.spec, tally.n, Wave.of(self.spec, tally))

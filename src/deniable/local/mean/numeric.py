@@ -88,7 +88,9 @@ class NumericOracle(ABC, Generic[SpecType]):
             raise ParameterError("tally", type(tally).__name__, allowed="a Tally", fix="write estimate(oracle.tally(reports))")
         require_same_spec(self.spec, tally.spec)
         if tally.digest != WHOLE_DOMAIN or tally.counters.size != self.tally_counters:
-            raise MergeError("counters", tally.counters.size, allowed=f"{self.tally_counters} for {self.spec!r}", fix="tally again")
+            raise MergeError(
+                "counters", tally.counters.size, allowed=f"{self.tally_counters} for {self.spec!r}", fix="tally the reports again"
+            )
 
     def refuse_candidates(self, candidates: Any) -> None:
         """Numbers have no candidates."""

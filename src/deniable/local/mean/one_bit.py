@@ -67,5 +67,5 @@ class BulkSignRR(BulkOneBit):
     def sign(self) -> SignRR:
         """The spec, which is no other kind."""
         if not isinstance(self.spec, SignRR):
-            raise ParameterError("spec", self.spec, allowed="SignRR", fix="use its own bulk half")
+            raise ParameterError("spec", self.spec, allowed="SignRR", fix="use the class that this mechanism registered")
         return self.spec

@@ -27,7 +27,9 @@ class MeanOracle(NumericOracle[SpecType]):
         counters = [int(counter) for counter in tally.counters]
         total, squares = spec.scores.total(n, counters), spec.squares.total(n, counters)
         if n * squares < total**2:
-            raise MergeError("counters", counters, allowed="sums of numbers and of their squares", fix="the tally was damaged or made up")
+            raise MergeError(
+                "counters", counters, allowed="sums of numbers and of their squares", fix="discard this tally: it is damaged or false"
+            )
         start, unit = spec.domain.start, spec.unit
         noise = self.noise(total / n, squares / n) if n else Fraction(0)
         sample = max(squares / n - (total / n) ** 2, noise) if n else noise

@@ -54,7 +54,9 @@ class CoordinateSampling:
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
         if type(self.dimension) is not int or not 1 <= self.dimension <= 1 << 20:
-            raise ParameterError("dimension", self.dimension, allowed="an integer from 1 to 2^20", fix="say how many numbers a vector has")
+            raise ParameterError(
+                "dimension", self.dimension, allowed="an integer from 1 to 2^20", fix="give the number of entries in a vector"
+            )
         if self.asked is None:
             object.__setattr__(self, "asked", max(1, min(self.dimension, int(self.epsilon / EPSILON_EACH))))
         if type(self.asked) is not int or not 1 <= self.asked <= self.dimension:

@@ -70,12 +70,14 @@ class VectorOracle(ABC, Generic[SpecType]):
         require_same_spec(self.spec, tally.spec)
         spec, n, size = self.spec, tally.n, self.spec.dimension
         if tally.digest != WHOLE_DOMAIN or tally.counters.size != 2 * size:
-            raise MergeError("counters", tally.counters.size, allowed=f"{2 * size} for {spec!r}", fix="tally again")
+            raise MergeError("counters", tally.counters.size, allowed=f"{2 * size} for {spec!r}", fix="tally the reports again")
         if not n:
             return mean_vector(spec, 0, np.zeros(size), np.full(size, np.inf), np.full(size, np.inf))
         mean, square = self.moments(tally.counters[:size] / n, tally.counters[size:] / n)
         if np.any(square < mean**2 - 1e-6):
-            raise MergeError("counters", "sums", allowed="sums of numbers and of their squares", fix="the tally was damaged or made up")
+            raise MergeError(
+                "counters", "sums", allowed="sums of numbers and of their squares", fix="discard this tally: it is damaged or false"
+            )
         return self.estimated(n, mean, np.maximum(square - mean**2, 0.0))
 
 

@@ -50,11 +50,15 @@ class Ball(Domain):
         return 1 << 64
 
     def key(self, value: Any) -> int:
-        raise ParameterError("domain", "vectors", allowed="a domain whose values can be told apart", fix="vectors have no keys")
+        raise ParameterError(
+            "domain", "vectors", allowed="a domain whose values can be told apart", fix="use the reports' own columns: vectors have no keys"
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Refuse: a domain that is registered nowhere must not be written as if it could be read."""
-        raise ParameterError("domain", "vectors", allowed="dimension and radius", fix="they travel as parameters of the spec")
+        raise ParameterError(
+            "domain", "vectors", allowed="dimension and radius", fix="write dimension and radius as parameters of the spec"
+        )
 
     def describe(self) -> str:
         return f"vectors of {self.dimension} finite numbers, at most {self.radius:g} long"
@@ -122,10 +126,10 @@ class PrivUnit(Spec):
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
         if type(self.dimension) is not int or not 2 <= self.dimension <= LARGEST_DIMENSION:
             raise ParameterError(
-                "dimension", self.dimension, allowed=f"an integer from 2 to {LARGEST_DIMENSION}", fix="for a single number use Hybrid"
+                "dimension", self.dimension, allowed=f"an integer from 2 to {LARGEST_DIMENSION}", fix="use Hybrid for a single number"
             )
         if isinstance(self.radius, bool) or not isinstance(self.radius, int | float) or not 1e-100 <= self.radius <= 1e100:
-            raise ParameterError("radius", self.radius, allowed="a number above 0", fix="name the length that no vector exceeds")
+            raise ParameterError("radius", self.radius, allowed="a number above 0", fix="give a length that no vector exceeds")
         object.__setattr__(self, "radius", float(self.radius))
         if not self.cap.m > 0:
             raise ParameterError("epsilon", self.epsilon, allowed="large enough to learn anything", fix="choose a larger epsilon")
@@ -186,7 +190,10 @@ class PrivUnit(Spec):
 
     def law(self, value: Any, *, seed: tuple[int, ...] = ()) -> OutputLaw[Any]:
         raise ParameterError(
-            "mechanism", self.mechanism, allowed="a mechanism with an exact law", fix="it is floating-point; sample from it"
+            "mechanism",
+            self.mechanism,
+            allowed="a mechanism with an exact law",
+            fix="sample reports instead: the mechanism is computed in floating point",
         )
 
     @property
@@ -203,7 +210,7 @@ class PrivUnit(Spec):
     def variance(self, n: int) -> float:
         """The expected squared distance of the estimated mean from the mean of n vectors, at worst."""
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-            raise ParameterError("n", n, allowed="an integer from 1 on", fix="say how many people report")
+            raise ParameterError("n", n, allowed="an integer from 1 on", fix="give the number of people who report")
         return (self.radius / self.cap.m) ** 2 * (self.dimension + max(self.spread - 1, 0.0)) / n
 
     @cached_property

@@ -57,7 +57,12 @@ class ProjUnit(PrivUnit):
     def __post_init__(self) -> None:
         if type(self.projected) is not int or not 2 <= self.projected <= 1024:
             allowed = "an integer from 2 to 1024"
-            raise ParameterError("projected", self.projected, allowed=allowed, fix="more are a little more accurate, and longer to send")
+            raise ParameterError(
+                "projected",
+                self.projected,
+                allowed=allowed,
+                fix="choose a number in this range: more are a little more accurate, and take longer to send",
+            )
         super().__post_init__()
 
     def __repr__(self) -> str:

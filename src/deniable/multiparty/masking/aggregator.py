@@ -65,13 +65,15 @@ class MaskingAggregator:
         if not self.terms.active:
             message.unsigned()
         if message.party not in self._expected():
-            allowed = "a party that sent all before"
-            raise ProtocolError("party", message.party, allowed=allowed, fix="who is lost stays lost, until the next sum")
+            allowed = "a party that sent all earlier messages"
+            raise ProtocolError("party", message.party, allowed=allowed, fix="wait for the next sum: a lost party stays lost until then")
         if self.terms.active and not message.signed_by(self.terms.parties[message.party]):
-            raise ProtocolError("signature", f"of party {message.party}", allowed="its own", fix="somebody made it up")
+            raise ProtocolError("signature", f"of party {message.party}", allowed="its own", fix="drop the message: it is forged")
         kept = self._messages.setdefault(self.step, {})
         if kept.setdefault(message.party, message) != message:
-            raise ProtocolError("message", f"another one of party {message.party}", allowed="the same again", fix="each is sent once")
+            raise ProtocolError(
+                "message", f"another one of party {message.party}", allowed="the same again", fix="drop it: each message is sent once"
+            )
         try:
             self._check(message)
         except (ProtocolError, WireError):
@@ -117,7 +119,7 @@ class MaskingAggregator:
         if len(present) < self._needed():
             step, self.step = self.step, 0
             allowed = f"{self._needed()} or more of {len(self.terms.parties)}"
-            fix = "its epsilon is spent; begin a new sum" if step == layout.REVEALED else "nothing was opened; begin a new sum"
+            fix = "begin a new sum; the epsilon of this one is spent" if step == layout.REVEALED else "begin a new sum; nothing was opened"
             raise ProtocolError("survivors", len(present), allowed=allowed, fix=fix)
         follow: dict[int, tuple[int, Callable[[int], bytes]]] = {
             layout.ADVERTISE: (layout.KEYS, self._keys_for),

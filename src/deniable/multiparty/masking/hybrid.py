@@ -58,7 +58,7 @@ def check_available() -> None:
     try:
         kem_private(bytes(31), b"test")
     except (ImportError, UnsupportedAlgorithm) as error:
-        allowed = "a package cryptography with ML-KEM: 48 or later; where it is not from its wheel, with OpenSSL 3.5 or later"
+        allowed = "the package cryptography from 48 on, which has ML-KEM (with OpenSSL 3.5 or later if it is not from the wheel)"
         raise ParameterError("hybrid", True, allowed=allowed, fix='run: pip install --upgrade "cryptography>=48"') from error
 
 

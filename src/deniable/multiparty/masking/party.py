@@ -67,7 +67,7 @@ class MaskingParty:
     def first(self) -> bytes:
         """The first message: the public keys."""
         if self.sent not in (0, layout.ADVERTISE):
-            raise ProtocolError("party", "under way", allowed="a party that has not begun", fix="a sum is begun once: go on with answer()")
+            raise ProtocolError("party", "under way", allowed="a party that has not begun", fix="go on with answer(): a sum is begun once")
         if not self._seeds:
             self._seeds = {name: draw_bytes(self.source, 32)[:SECRET_BYTES] for name in ("seal", "mask", "self")}
         return self._send(layout.ADVERTISE, self._side().public.body)
@@ -75,7 +75,12 @@ class MaskingParty:
     def answer(self, data: bytes) -> bytes | None:
         """The answer to a message of the aggregator; None if there is nothing more to say."""
         if self.sent not in _DUE:
-            raise ProtocolError("message", "none is due", allowed="messages between first() and the end", fix="each is used in its turn")
+            raise ProtocolError(
+                "message",
+                "none is due",
+                allowed="messages between first() and the end",
+                fix="drop it: each message is used once, in its turn",
+            )
         message = Message.open(data).unsigned().expect(kind=_DUE[self.sent], sum=self.terms.id, party=self.number)
         steps = {
             layout.KEYS: self._share,
@@ -184,7 +189,7 @@ class MaskingParty:
     def _check(self, message: Message) -> None:
         if not message.signed_by(self.terms.parties[message.party]):
             allowed = "what that party signed"
-            raise ProtocolError("signature", f"of party {message.party}", allowed=allowed, fix="abort: somebody made it up")
+            raise ProtocolError("signature", f"of party {message.party}", allowed=allowed, fix="abort: the message is forged")
 
     def save(self) -> bytes:
         """All that the next step needs, secrets included, and no more: keep it where nobody else reads."""

@@ -133,8 +133,8 @@ class Side:
             shared = secrets.agree(self._private["mask"], keys.mask)
             found = exchange.combined(self._kem["mask"].decapsulate(ciphertext), shared)
         if self._commitment(sender, max(self._number, other), found) != commitment:
-            allowed = "a ciphertext that gives what was committed to"
-            raise ProtocolError("ciphertext", f"of party {sender}", allowed=allowed, fix="somebody changed it: begin a new sum")
+            allowed = "a ciphertext of the committed secret"
+            raise ProtocolError("ciphertext", f"of party {sender}", allowed=allowed, fix="begin a new sum: somebody changed it")
         return found
 
     def _offer(self, other: int, keys: PartyKeys) -> tuple[bytes, bytes]:

@@ -95,7 +95,10 @@ class Unmasking:
             raise self._spoiled(party) from error
 
     def _spoiled(self, party: int) -> ProtocolError:
-        allowed = "shares as that party handed them out"
+        allowed = "the shares that this party handed out"
         return ProtocolError(
-            "shares", f"of party {party}", allowed=allowed, fix="somebody showed a wrong one: its epsilon is spent, begin a new sum"
+            "shares",
+            f"of party {party}",
+            allowed=allowed,
+            fix="begin a new sum: somebody showed a wrong share, and the epsilon of this sum is spent",
         )

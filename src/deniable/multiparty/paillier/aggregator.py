@@ -56,7 +56,9 @@ class PaillierAggregator:
             raise ProtocolError("party", message.party, allowed=whose, fix="take the terms that name it")
         self.agreement.ciphertexts(message.body)
         if self._messages.setdefault(message.party, message) != message:
-            raise ProtocolError("message", f"another one of {message.party}", allowed="the same again", fix="each is sent once")
+            raise ProtocolError(
+                "message", f"another one of {message.party}", allowed="the same again", fix="drop it: each message is sent once"
+            )
 
     # --- what goes out ---
 
@@ -69,7 +71,7 @@ class PaillierAggregator:
         terms, key = self.agreement.terms, self.agreement.key
         if len(self._messages) < terms.least:
             allowed = f"{terms.least} or more of {len(terms.parties)}"
-            raise ProtocolError("parties", len(self._messages), allowed=allowed, fix="nothing was opened; begin a new sum")
+            raise ProtocolError("parties", len(self._messages), allowed=allowed, fix="begin a new sum; nothing was opened")
         product = [1] * self.agreement.packing.plaintexts
         for upload in self._messages.values():
             pairs = zip(product, self.agreement.ciphertexts(upload.body), strict=True)
@@ -83,13 +85,13 @@ class PaillierAggregator:
         key, packing, committee = self.agreement.key, self.agreement.packing, self.agreement.committee
         if len(self._messages) < key.threshold:
             allowed = f"{key.threshold} or more of {key.decryptors}"
-            raise ProtocolError("decryptors", len(self._messages), allowed=allowed, fix="nothing was opened; begin a new sum")
+            raise ProtocolError("decryptors", len(self._messages), allowed=allowed, fix="begin a new sum; nothing was opened")
         shares = {number - committee.start + 1: self.agreement.ciphertexts(each.body) for number, each in self._messages.items()}
         try:
             plain = [key.open({place: row[at] for place, row in shares.items()}) for at in range(packing.plaintexts)]
             return np.array(packing.unpack(plain, key.modulus), dtype=np.int64)
         except (WireError, DomainError) as error:
-            fix = "a decryptor sent a wrong one, or a party did not keep to its bounds: begin a new sum"
+            fix = "begin a new sum: a decryptor sent a wrong share, or a party exceeded its bounds"
             raise ProtocolError("shares", "of something else", allowed="shares of packed sums", fix=fix) from error
 
     # --- what is kept ---

@@ -52,7 +52,7 @@ class PublicKey:
     def __post_init__(self) -> None:
         check_committee(self.decryptors, self.threshold)
         if self.base % self.modulus in (0, 1, self.modulus - 1):
-            fix = "its powers hide nothing: do not trust whoever dealt it"
+            fix = "do not trust this dealer: powers of this base hide nothing"
             raise ParameterError("base", "1, -1 or 0 modulo N", allowed="the base that a dealer drew", fix=fix)
 
     @cached_property
@@ -100,7 +100,7 @@ class PublicKey:
             combined = combined * gmpy2.powmod(share, 2 * weight, self.square) % self.square
         quotient, left = divmod(int(combined) - 1, self.modulus)
         if left:
-            raise WireError("shares", sorted(shares), allowed="shares of one ciphertext", fix="somebody sent a wrong one: ask again")
+            raise WireError("shares", sorted(shares), allowed="shares of one ciphertext", fix="ask again: somebody sent a wrong share")
         return int(quotient * gmpy2.invert(4 * whole**2, self.modulus) % self.modulus)
 
 
@@ -121,16 +121,16 @@ class KeyShare:
 def check_committee(decryptors: int, threshold: int) -> None:
     """Refuse committees of which two parts without a common member could open two sums: their difference would show a party."""
     if type(decryptors) is not int or not 1 <= decryptors <= MOST_DECRYPTORS:
-        raise ParameterError("decryptors", decryptors, allowed=f"from 1 to {MOST_DECRYPTORS}", fix="a small committee")
+        raise ParameterError("decryptors", decryptors, allowed=f"from 1 to {MOST_DECRYPTORS}", fix="choose a smaller committee")
     if type(threshold) is not int or not decryptors < 2 * threshold <= 2 * decryptors:
         allowed = f"from {decryptors // 2 + 1} to {decryptors}, more than half of {decryptors} decryptors"
-        raise ParameterError("threshold", threshold, allowed=allowed, fix="with fewer, two halves could open two sums")
+        raise ParameterError("threshold", threshold, allowed=allowed, fix="choose more than half: otherwise two halves could open two sums")
 
 
 def deal(*, bits: int = 3072, decryptors: int, threshold: int, source: Source = SYSTEM) -> tuple[PublicKey, list[KeyShare]]:
     """New keys: the public one, and a share for each decryptor. Whoever calls this must forget everything but the first (some seconds)."""
     if bits not in BITS:
-        raise ParameterError("bits", bits, allowed=f"one of {BITS}", fix="3072 is the usual strength")
+        raise ParameterError("bits", bits, allowed=f"one of {BITS}", fix="use 3072")
     check_committee(decryptors, threshold)  # before the primes, which take a while
     first = safe_prime(bits // 2, source)
     second = first
@@ -144,7 +144,7 @@ def deal_with(first: int, second: int, *, decryptors: int, threshold: int, sourc
     check_committee(decryptors, threshold)
     modulus, order = first * second, (first - 1) * (second - 1) // 4
     if first == second or gmpy2.gcd(modulus, order) != 1 or order <= decryptors:
-        raise ParameterError("primes", "two of them", allowed="different safe primes of one length", fix="draw them anew")
+        raise ParameterError("primes", "two of them", allowed="different safe primes of one length", fix="draw new primes")
     secret = order * int(gmpy2.invert(order, modulus))
     coefficients = [secret, *(random_below(modulus * order, source) for _ in range(threshold - 1))]
     root = 2 + random_below(modulus - 3, source)
@@ -185,7 +185,7 @@ def safe_prime(bits: int, source: Source = SYSTEM) -> int:
     (64, True, True, 3)
     """
     if type(bits) is not int or not 16 <= bits <= 1 << 13 or bits % 8:
-        raise ParameterError("bits", bits, allowed="a multiple of 8 from 16 to 8192", fix="1536 for a modulus of 3072")
+        raise ParameterError("bits", bits, allowed="a multiple of 8 from 16 to 8192", fix="use 1536 for a modulus of 3072")
     while True:
         half = int.from_bytes(draw_bytes(source, -(-bits // 64) * 8)[: bits // 8], "big") >> 1
         start = half | 3 << (bits - 3)  # of (p - 1) / 2, which has one bit less

@@ -36,7 +36,7 @@ class Packing:
             raise ParameterError("packing", received, allowed="positive numbers, a slot that fits the modulus", fix="check them")
         if self.parties * self.largest >= 1 << (self.width - 1):
             allowed = f"sums below 2^{self.width - 1} in absolute value"
-            raise ParameterError("width", self.width, allowed=allowed, fix="take wider slots: one that overflows spoils its neighbor")
+            raise ParameterError("width", self.width, allowed=allowed, fix="use wider slots: one that overflows corrupts its neighbor")
 
     @property
     def slots(self) -> int:
@@ -73,6 +73,6 @@ class Packing:
                 found.append(number)
                 left = (left - number) >> self.width
             if left:
-                fix = "a share or a ciphertext was wrong, or a party did not keep to the bounds"
+                fix = "begin a new sum: a share or a ciphertext was wrong, or a party exceeded its bounds"
                 raise DomainError("sum", "more than its slots", allowed="sums of packed vectors", fix=fix)
         return found

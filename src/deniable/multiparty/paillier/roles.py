@@ -51,12 +51,17 @@ class PaillierAgreement:
 
     def __post_init__(self) -> None:
         if self.terms.active:
-            raise ParameterError("active", True, allowed="False for sums under encryption", fix="take masking, or trust the aggregator")
+            raise ParameterError("active", True, allowed="False for sums under encryption", fix="use masking, or trust the aggregator")
         fits = (self.packing.length, self.packing.bits) == (self.terms.length, self.key.bits)
         if not fits or self.packing.parties < len(self.terms.parties) or self.packing.width > WIDEST:
             received = (self.packing.length, self.packing.bits, self.packing.parties, self.packing.width)
             allowed = f"length {self.terms.length}, {self.key.bits} bits, {len(self.terms.parties)} parties or more, {WIDEST} wide at most"
-            raise ParameterError("packing", received, allowed=allowed, fix="one that overflows spoils its neighbor")
+            raise ParameterError(
+                "packing",
+                received,
+                allowed=allowed,
+                fix="use a shorter vector or fewer parties: a slot that overflows corrupts its neighbor",
+            )
 
     @cached_property
     def id(self) -> bytes:
@@ -136,7 +141,7 @@ class Decryptor:
 
     def __post_init__(self) -> None:
         if self.share.public != self.agreement.key:
-            raise ParameterError("share", "of another key", allowed="a share of the key that was agreed on", fix="take its own")
+            raise ParameterError("share", "of another key", allowed="a share of the key that was agreed on", fix="use its own")
 
     @property
     def number(self) -> int:
@@ -151,7 +156,12 @@ class Decryptor:
         message = Message.open(data).unsigned().expect(kind=TO_OPEN, sum=self.agreement.id, party=self.number)
         asked = hashlib.sha256(data).digest()
         if self.opened not in (b"", asked):
-            raise ProtocolError("sum", self.agreement.id.hex()[:16], allowed="the one that it opened", fix="two sums would show a party")
+            raise ProtocolError(
+                "sum",
+                self.agreement.id.hex()[:16],
+                allowed="the one that it opened",
+                fix="begin a new sum for another opening: two opened sums would show one party's numbers",
+            )
         product = self._checked(message.body)
         self.opened = asked
         body = b"".join(self.agreement.key.write(self.share.decrypt(ciphertext)) for ciphertext in product)
@@ -169,7 +179,9 @@ class Decryptor:
         if len(parties) != count or not all(party < len(terms.parties) for party in parties):
             raise WireError("sum", f"{count} parties", allowed="each party once", fix="send the message whole")
         if count < terms.least:
-            raise ProtocolError("parties", count, allowed=f"{terms.least} or more", fix="their noise does not hide anybody")
+            raise ProtocolError(
+                "parties", count, allowed=f"{terms.least} or more", fix="wait for more parties: the noise of so few hides nobody"
+            )
         return product
 
     def save(self) -> bytes:

@@ -28,7 +28,9 @@ def blocks_of(party: int, parties: int) -> list[Block]:
     [range(5, 6), range(4, 6), range(0, 6)]
     """
     if type(parties) is not int or parties < 1 or type(party) is not int or not 0 <= party < parties:
-        raise ParameterError("party", (party, parties), allowed="a party's number, below the number of parties", fix="they count from 0")
+        raise ParameterError(
+            "party", (party, parties), allowed="a party's number, below the number of parties", fix="number parties from 0 on"
+        )
     found: list[Block] = []
     size = 1
     while True:
@@ -49,7 +51,7 @@ def whole_blocks(parties: int, lost: Iterable[int]) -> list[Block]:
     """
     gone = set(lost)
     if not all(0 <= party < parties for party in gone):
-        raise ParameterError("lost", sorted(gone), allowed=f"parties from 0 to {parties - 1}", fix="they count from 0")
+        raise ParameterError("lost", sorted(gone), allowed=f"parties from 0 to {parties - 1}", fix="number parties from 0 on")
     found, party = [], 0
     while party < parties:
         if party in gone:

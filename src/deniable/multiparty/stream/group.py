@@ -70,7 +70,7 @@ def read(data: bytes) -> Point:
     except (SodiumError, TypeError, ValueError):
         good = False
     if not good:
-        raise WireError("point", data.hex()[:16], allowed="a point of prime order on the curve", fix="do not trust whoever sent it")
+        raise WireError("point", data.hex()[:16], allowed="a point of prime order on the curve", fix="do not trust its sender")
     return data
 
 
@@ -83,7 +83,9 @@ def small_logarithm(point: Point, largest: int) -> int:
         if (found := baby.get(write(shifted))) is not None and step * size + found <= 2 * largest:
             return step * size + found - largest
         shifted = add(shifted, giant)
-    raise DomainError("sum", "beyond its bound", allowed=f"from {-largest} to {largest}", fix="a party did not keep to its bound")
+    raise DomainError(
+        "sum", "beyond its bound", allowed=f"from {-largest} to {largest}", fix="begin the next period: a party exceeded its bound"
+    )
 
 
 @lru_cache(maxsize=4)

@@ -50,12 +50,12 @@ class StreamTerms:
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, bytes) or len(self.id) != 32:
-            raise ParameterError("id", self.id, allowed="32 bytes", fix="draw them at random, for each stream anew")
+            raise ParameterError("id", self.id, allowed="32 bytes", fix="draw them at random, new for each stream")
         whole = all(type(part) is int for part in (self.parties, self.length, self.largest))
         if not whole or min(self.parties, self.length, self.largest) < 1 or self.parties * self.largest > LARGEST_SUM:
             received = (self.parties, self.length, self.largest)
             allowed = f"positive numbers, sums of at most {LARGEST_SUM:,}"
-            raise ParameterError("parties, length, largest", received, allowed=allowed, fix="masking and Paillier take larger sums")
+            raise ParameterError("parties, length, largest", received, allowed=allowed, fix="use masking or Paillier for larger sums")
 
     def point(self, period: int, place: int) -> bytes:
         """H of a period and of one of its numbers."""
@@ -80,7 +80,9 @@ class StreamParty:
 
     def __post_init__(self) -> None:
         if type(self.number) is not int or not 0 <= self.number < self.terms.parties:
-            raise ParameterError("number", self.number, allowed=f"from 0 to {self.terms.parties - 1}", fix="the place of its secret")
+            raise ParameterError(
+                "number", self.number, allowed=f"from 0 to {self.terms.parties - 1}", fix="give the place of the party's secret"
+            )
 
     def send(self, period: int, numbers: Sequence[int] | Array) -> bytes:
         """The message of a period; ProtocolError if there was one already."""
@@ -105,7 +107,7 @@ class StreamParty:
     def first(self) -> bytes:
         """The message of the last period, as it was sent: the same every time."""
         if not self.message:
-            raise ProtocolError("message", "none", allowed="a period that was sent", fix="send() its numbers first")
+            raise ProtocolError("message", "none", allowed="a period that was sent", fix="call send() for the period first")
         return self.message
 
     def answer(self, data: bytes) -> bytes:
@@ -151,7 +153,7 @@ class StreamAggregator:
             raise ProtocolError("period", self.period, allowed="a period that is not closed", fix="go on with begin()")
         party, _ = self.read(self.period, data)
         if self._messages.setdefault(party, data) != data:
-            raise ProtocolError("message", f"another one of {party}", allowed="the same again", fix="each is sent once")
+            raise ProtocolError("message", f"another one of {party}", allowed="the same again", fix="drop it: each message is sent once")
 
     def close(self) -> dict[int, bytes]:
         """Open the sum of the period; there is nothing to send. ProtocolError if anybody is missing, or did not keep to its bound."""
@@ -159,14 +161,16 @@ class StreamAggregator:
         try:
             self.total = self.open(self.period, self._messages)
         except DomainError as error:
-            fix = "a party did not keep to its bound, or has another secret; a longer search may still open it: its epsilon is spent"
+            fix = "begin the next period: a party exceeded its bound or has another secret, and the epsilon of this sum is spent"
             raise ProtocolError("sum", "beyond its bound", allowed="a small sum", fix=fix) from error
         return {}
 
     def begin(self, period: int) -> None:
         """The next period."""
         if type(period) is not int or not self.period < period < 1 << 32:
-            raise ProtocolError("period", period, allowed=f"after {self.period}, below 2^32", fix="periods only go on")
+            raise ProtocolError(
+                "period", period, allowed=f"after {self.period}, below 2^32", fix="choose a later period: none is used twice"
+            )
         self.period, self.step, self.total, self._messages = period, SENT, None, {}
 
     def save(self) -> bytes:
@@ -196,7 +200,12 @@ class StreamAggregator:
             found[party] = points
         if len(found) != self.terms.parties:
             missing = f"{len(found)} of {self.terms.parties} messages"
-            raise ProtocolError("messages", missing, allowed="one of each party", fix="without all of them there is no sum: see blocks")
+            raise ProtocolError(
+                "messages",
+                missing,
+                allowed="one of each party",
+                fix="wait for the missing parties: without all messages there is no sum (see blocks)",
+            )
         return np.array([self._sum(period, place, [points[place] for points in found.values()]) for place in range(self.terms.length)])
 
     def read(self, period: int, text: bytes) -> tuple[int, list[group.Point]]:
