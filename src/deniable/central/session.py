@@ -39,7 +39,8 @@ class Session(Curator):
     (500, Fraction(1, 5))
     >>> session.mean("age", low=0, high=100, epsilon=0.9)
     Traceback (most recent call last):
-    deniable.errors.BudgetExceeded: epsilon: got '1.1'; allowed: 1, of which 0.8 is left; nothing was released: ask less, or stop
+    deniable.errors.BudgetExceeded: epsilon: got '1.1'; allowed: 1, of which 0.8 is left; spend less on this
+    question, or stop: nothing was released
     """
 
     def count(self, *, where: Any = None, epsilon: float, request: str | None = None) -> NumberEstimate:

@@ -19,7 +19,7 @@ class Answers(Mapping[str, Any]):
     >>> survey = Survey.of(drink=GRR(domain_size=2, epsilon=1.0), smoker=RR(epsilon=0.5))
     >>> people = {"drink": [0, 1] * 4000, "smoker": [1, 0] * 4000}
     >>> survey.run(people, source=ReplaySource.from_key("answers"))
-    2 answers; each person gave one, for epsilon = 1
+    2 estimates; each person answered one question, for epsilon = 1
     <BLANKLINE>
     drink: 4,044 reports, GRR, epsilon = 1; low and high: 95 %, noise only
     value  count  stderr    low   high  frequency
