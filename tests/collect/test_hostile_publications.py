@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -10,6 +11,7 @@ import subprocess
 import sys
 from contextlib import contextmanager, nullcontext
 from random import Random
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -124,6 +126,16 @@ def test_the_largest_page_that_is_written_is_read(publications, tmp_path):
         pq.write_table(rows, tmp_path / "file", **options)
         with (tmp_path / "file").open("rb") as file, pytest.raises(WireError, match=words) if words else nullcontext():
             check_pages(file, pq.read_metadata(tmp_path / "file"), 1 << 16)
+
+
+def test_pages_without_values_are_not_unpacked_by_the_hundred():
+    header = bytes.fromhex("1500 1580808020 1500 2c 1500 1500 00 00")  # 32 MiB of nothing
+    chunk = SimpleNamespace(
+        has_dictionary_page=False, file_path="", data_page_offset=0, total_compressed_size=100 * len(header), num_values=0
+    )
+    metadata = SimpleNamespace(num_rows=0, num_columns=1, num_row_groups=1, row_group=lambda _: SimpleNamespace(column=lambda _: chunk))
+    with pytest.raises(WireError, match="unpack to much more than their rows"):
+        check_pages(io.BytesIO(header * 100), metadata, 4)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,9 @@ LARGEST_HEADER = 1 << 16
 """Bytes of a header: two statistics of 4 KiB, and some numbers."""
 SPARE_PAGES, ROWS_PER_PAGE = 1024, 256
 """At most so many pages, and one more for so many rows of a column: reading the headers takes no longer than reading the rows."""
+LARGEST_CELL = 16
+"""Bytes that a value takes in a page at most, above its own width. All pages together unpack to no more than their values and one page:
+a file of 1 MiB could hold 64 GiB in pages without values, and keep a reader busy."""
 TYPE, UNPACKED, PACKED, VALUES, ENCODING = (1,), (2,), (3,), (5, 1), (5, 2)
 """Paths of fields in a page's header; type 0 is a page of data, encoding 0 is plain."""
 LAST_FIELD = 127
@@ -27,7 +30,8 @@ _FLAGS, _I32, _I64, _BINARY, _STRUCT = (1, 2), 5, 6, 8, 12  # types of the compa
 
 def check_pages(file: BufferedReader, metadata: Any, width: int) -> None:
     """Raise WireError unless all pages of a file of reports, ``width`` bytes each, are such as ``export`` writes."""
-    most, left = max(LARGEST_PAGE, 2 * width), SPARE_PAGES + metadata.num_rows * metadata.num_columns // ROWS_PER_PAGE
+    most, cells = max(LARGEST_PAGE, 2 * width), metadata.num_rows * metadata.num_columns
+    left, room = SPARE_PAGES + cells // ROWS_PER_PAGE, most + cells * (width + LARGEST_CELL)
     for group in range(metadata.num_row_groups):
         for place in range(metadata.num_columns):
             chunk = metadata.row_group(group).column(place)
@@ -41,9 +45,11 @@ def check_pages(file: BufferedReader, metadata: Any, width: int) -> None:
                 if any(header.get(path) != 0 for path in (TYPE, ENCODING)):
                     raise _refusal("a page in another encoding")
                 unpacked, packed, here = (header.get(path, -1) for path in (UNPACKED, PACKED, VALUES))
-                left, at, values = left - 1, at + size + packed, values + here
+                left, room, at, values = left - 1, room - unpacked, at + size + packed, values + here
                 if min(left, packed, here) < 0 or not 0 <= unpacked <= most:
                     raise _refusal(f"a page of {unpacked:,} bytes" if left >= 0 else "too many pages")
+                if room < 0:
+                    raise _refusal("pages that unpack to much more than their rows")
             if (at, values) != (end, chunk.num_values):
                 raise _refusal("pages that do not fill their column")
 
