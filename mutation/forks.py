@@ -17,17 +17,17 @@ STDERR = os.dup(2)
 """Where to tell about ourselves, while pytest keeps what is printed."""
 
 
-def run(items: list[pytest.Item], seconds: Callable[[pytest.Item], float]) -> Iterator[tuple[pytest.Item, bool, float]]:
-    """Run tests here: each with whether it passed and how long it took. This process dies if one takes far longer than ``seconds`` says."""
+def run(items: list[pytest.Item], patience: Callable[[pytest.Item], float]) -> Iterator[tuple[pytest.Item, bool, float]]:
+    """Run tests here: each with whether it passed and how long it took. A signal ends what computes for longer than ``patience`` has."""
     for item, following in zip(items, [*items[1:], None], strict=True):
-        allowed = 20 + 10 * seconds(item)
+        allowed = patience(item)
         signal.setitimer(signal.ITIMER_PROF, allowed)  # of computing: others may compute here, too
         signal.setitimer(signal.ITIMER_REAL, 10 * allowed)
         failed, begun = item.session.testsfailed, time.process_time()
         item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
         yield item, item.session.testsfailed == failed, time.process_time() - begun
-    signal.setitimer(signal.ITIMER_PROF, 0)
-    signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def in_forks(jobs: Iterable[Callable[[], int]], folder: str) -> list[int]:

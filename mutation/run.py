@@ -88,7 +88,7 @@ def judged(path: Path, number: int, tests: list[pytest.Item], seconds: Callable[
     if not tests:
         return SURVIVED
     resource.setrlimit(resource.RLIMIT_DATA, (4 << 30, 4 << 30))
-    if exchange(path, number) and not all(passed for _, passed, _ in run(tests, seconds)):
+    if exchange(path, number) and not all(passed for _, passed, _ in run(tests, lambda item: 20 + 10 * seconds(item))):
         return KILLED
     names = Path(os.environ["PYTEST_DEBUG_TEMPROOT"]) / "tests"
     names.write_text("\n".join(test.nodeid for test in tests))

@@ -16,8 +16,9 @@ import deniable as dn
 from deniable.core.chart import Chart, stacked
 from deniable.core.estimate import Estimate
 from deniable.core.figure import Figure, themed
-from deniable.core.law import LAWS, Law
+from deniable.core.law import LAWS, Joined, Law
 from deniable.core.measured import Measured
+from deniable.core.normal import Normal
 from deniable.core.saved import SavedEstimate
 from deniable.core.saved_parts import HOMES
 from deniable.core.table import Table
@@ -102,6 +103,24 @@ def test_a_law_is_about_those_who_reported_and_a_change_about_those_they_are_dra
 def test_the_noise_of_a_value_that_nobody_holds_is_what_its_mechanism_states(spec):
     people, noise = spec.estimate(spec.tally(spec.privatize([0] * 40))).law.unheld
     assert (people, noise) == (40, pytest.approx(spec.variance(n=1, f=0.0)))
+
+
+def test_several_laws_after_one_another_say_of_each_number_what_its_own_law_says():
+    sizes, drawn = (2, 1, 3), np.random.default_rng(0)
+    laws = tuple(Normal(9, *drawn.uniform(1, 2, (3, size))) for size in sizes)
+    joined, alphas = Joined(9, laws), drawn.uniform(0.01, 0.1, sum(sizes))
+    parts = np.split(alphas, np.cumsum(sizes)[:-1])
+    asked = {0.05: [0.05] * len(sizes), **{tuple(alphas): parts}}
+    assert joined.point.tolist() == [number for law in laws for number in law.point]
+    for alpha, each in asked.items():
+        limits = [law.limits(part, population=True) for law, part in zip(laws, each, strict=True)]
+        found = joined.limits(np.array(alpha), population=True)
+        assert [side.tolist() for side in found] == [np.concatenate(sides).tolist() for sides in zip(*limits, strict=True)]
+    order = [5, 0, 2, 3, 1]
+    some = joined.select(np.array(order))
+    for verb in ("point", "stderr"):
+        assert getattr(some, verb).tolist() == getattr(joined, verb)[order].tolist()
+    assert some.limits(0.1)[0].tolist() == joined.limits(0.1)[0][order].tolist()
 
 
 # --- figures ---

@@ -240,6 +240,7 @@ def test_levels_that_are_none_or_unknown_are_refused(name):
 def test_only_lists_are_cut_and_a_search_keeps_what_it_ranked(name):
     estimate = made(name)
     strongest = [estimate.values[place] for place in estimate.order()[:1]]
+    assert len(estimate.top().values) == min(10, len(estimate.values))
     assert estimate.shortened(len(estimate.values)) is estimate
     if estimate.listed and len(estimate.values) > 1:
         assert list(estimate.shortened(1).values) == strongest
