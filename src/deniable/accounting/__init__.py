@@ -1,4 +1,4 @@
-"""Events in, epsilon out: composition, calibration, and a budget that is kept.
+"""Accounting: from events to epsilon by composition, calibration, and a durable privacy budget.
 
 >>> import deniable as dn
 >>> week = dn.accounting.Sequential(events=(dn.accounting.Pure(epsilon=0.5), dn.accounting.Pure(epsilon=0.25)))

@@ -45,7 +45,7 @@ class Bill:
 
     @property
     def epsilon(self) -> float:
-        """The smallest epsilon: every rule is valid, so the best one counts."""
+        """The smallest epsilon of all rules: each of them is valid."""
         return min(self.epsilons.values())
 
     @property
@@ -55,7 +55,7 @@ class Bill:
 
     @property
     def guarantee(self) -> Guarantee:
-        """The promise that the bill amounts to."""
+        """The guarantee of all events together."""
         return Guarantee(
             epsilon=self.epsilon,
             delta=self.delta,
@@ -69,7 +69,7 @@ class Bill:
 
 @typed
 def account(event: Event, *, delta: float, rules: tuple[str, ...] | None = None) -> Bill:
-    """The bill of an event, which may be a combination of any number of them.
+    """Return the bill of an event, which may combine any number of events.
 
     Epsilons are upper bounds. ``rules`` names the rules to ask; all if left out. An event that no rule knows is refused.
 

@@ -1,4 +1,4 @@
-"""The budget filter: answers questions until the budget is gone, and never forgets what was spent.
+"""The budget filter: reserves privacy until the budget is spent, and never forgets what was spent.
 
 **Reserve, draw, send.** A request reserves its cost, durably, *before* any noise is drawn; ``sending`` is recorded before any byte leaves.
 A crash anywhere in between counts as spent. A request that was not sent can be abandoned and is then refunded; one that was sent cannot. A
@@ -95,7 +95,7 @@ class BudgetFilter:
         return f"<BudgetFilter {str(self.path)!r}: {caps}, {self.neighbors}>"
 
     def quote(self, event: Event, *, delta: float = 0.0) -> Cost:
-        """What an event would cost; nothing is spent. ``delta`` is its share of the budget's delta, under the basic rule."""
+        """Return what an event would cost; nothing is spent. ``delta`` is its share of the budget's delta, under the basic rule."""
         if event.relation != self.neighbors:
             allowed = f"events stated for {self.neighbors!r}, as the budget is"
             raise ParameterError(
@@ -106,9 +106,9 @@ class BudgetFilter:
         return Cost(exact(account(event, delta=delta).epsilon), exact(delta))
 
     def reserve(self, request: str, event: Event, *, delta: float = 0.0, label: str = "") -> BudgetRequest:
-        """Take the cost of an event from the budget, durably; BudgetExceeded, and nothing taken, if it is not there.
+        """Take the cost of an event from the budget, durably; BudgetExceeded, with nothing taken, if too little is left.
 
-        ``delta`` is as in ``quote``. ``label`` is a note for whoever reads the book.
+        ``delta`` is as in ``quote``. ``label`` is a note for readers of the ledger.
         """
         if not isinstance(request, str) or not 1 <= len(request) <= 200:
             raise ParameterError("request", request, allowed="a text of 1 to 200 characters", fix="give each request its own id")
@@ -135,20 +135,20 @@ class BudgetFilter:
             return requests(book)[request]
 
     def sending(self, request: str) -> None:
-        """Record that an answer is about to leave; from here on it is spent, whatever happens."""
+        """Record that an answer is about to be sent; from here on its cost is spent, whatever happens."""
         self._settle(request, SENT)
 
     def abandon(self, request: str) -> None:
-        """Give back what a request has reserved; ProtocolError if it was sent."""
+        """Return a reserved cost to the budget; ProtocolError if the answer was sent."""
         self._settle(request, ABANDONED)
 
     def requests(self) -> list[BudgetRequest]:
-        """Every request, the oldest first."""
+        """Return every request, the oldest first."""
         with open_journal(self.path, write=False) as book:
             return list(requests(book).values())
 
     def spent(self) -> Cost:
-        """What is gone, reservations included; recomputed from the records each time."""
+        """Return the cost spent so far, reservations included; recomputed from the records each time."""
         return total(self.requests())
 
     def _settle(self, request: str, state: str) -> None:

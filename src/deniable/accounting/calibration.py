@@ -1,4 +1,4 @@
-"""The largest expense that a promise allows: one bisection for every accountant, rounded toward privacy."""
+"""Calibration: the largest parameter that keeps a promise, by one bisection for every accountant, rounded toward privacy."""
 
 from __future__ import annotations
 

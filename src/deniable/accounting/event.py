@@ -31,7 +31,7 @@ EVENTS = Registry("event", "kind", homes=("deniable.accounting.leaves", "deniabl
 
 
 class Event(Document, ABC):
-    """Something that was done to people's data."""
+    """An event: something that was done to people's data."""
 
     noun = "event"
     registry = EVENTS
@@ -58,7 +58,7 @@ class Leaf(Event):
         self.check()
 
     def check(self) -> None:
-        """Refuse parameters that no mechanism has."""
+        """Raise unless the parameters are those of a mechanism."""
 
     @property
     def relation(self) -> str:
@@ -103,7 +103,7 @@ def check_neighbors(neighbors: str) -> str:
 
 
 def positive(name: str, value: object, *, zero: bool = False, below: float = inf) -> None:
-    """Refuse what is not a finite number above 0 (or 0 where that is allowed)."""
+    """Raise unless this is a finite number above 0 (or 0 where that is allowed)."""
     good = isinstance(value, int | float) and not isinstance(value, bool) and (0 < value < inf or (zero and value == 0))
     if not good or not value < below:  # type: ignore[operator]  # a number, as just checked
         limit = "" if below == inf else f", below {below:g}"
@@ -111,7 +111,7 @@ def positive(name: str, value: object, *, zero: bool = False, below: float = inf
 
 
 def positive_integer(name: str, value: object) -> None:
-    """Refuse what is not an integer from 1 on."""
+    """Raise unless this is an integer from 1 on."""
     if type(value) is not int or value < 1:
         raise ParameterError(name, value, allowed="an integer from 1 on", fix="pass a whole number")
 

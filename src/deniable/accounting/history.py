@@ -1,4 +1,4 @@
-"""What was spent over time: the events of a ledger or of a TOML file, and the bill after each of them.
+"""Privacy spent over time: the events of a ledger or of a TOML file, and the bill after each of them.
 
 ::
 

@@ -29,7 +29,7 @@ TORN = "torn"
 
 
 class JournalError(DeniableError):
-    """The ledger cannot be read or written; nothing was released."""
+    """The error of a ledger that cannot be read or written; nothing was released."""
 
 
 class OpenJournal:

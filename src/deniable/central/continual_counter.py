@@ -68,16 +68,16 @@ class ContinualCounter(ABC):
     @property
     @abstractmethod
     def event(self) -> Event:
-        """All releases together, as accountants take them."""
+        """The event of all releases together, for accounting."""
 
     @abstractmethod
     def _step(self, value: int) -> float:
-        """Take the next entry; the noisy sum so far."""
+        """Count the next entry and return the noisy sum so far."""
 
     @property
     @abstractmethod
     def steps(self) -> int:
-        """How many entries were counted."""
+        """The number of entries counted."""
 
     @abstractmethod
     def law(self, times: Array, counts: Array) -> Law:
@@ -106,14 +106,14 @@ class ContinualCounter(ABC):
         return found.astype(np.int64)
 
     def _check(self, value: int) -> None:  # noqa: B027  # optional: most counters take any integer
-        """Refuse an entry that cannot be counted."""
+        """Raise unless the entry can be counted."""
 
     def add(self, value: Any) -> float:
-        """Count ``value``, one more entry of the stream; the noisy sum so far."""
+        """Count ``value``, one more entry of the stream, and return the noisy sum so far."""
         return self._take([value])[0]
 
     def run(self, values: Sequence[Any] | Array) -> Estimate:
-        """Count many entries, one after the other; the series of the noisy sums, with their errors.
+        """Count many entries in order and return the noisy sums, with their errors.
 
         Errors are correlated over time: a change is known better than two sums apart.
 
@@ -163,7 +163,7 @@ class ContinualCounter(ABC):
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        """The promise for one event over all releases; needs a delta where the noise is Gaussian."""
+        """Return the guarantee for one event over all releases; Gaussian noise needs a delta."""
         bill = account(self.event, delta=self.delta)
         epsilon = bill.epsilon if self.epsilon is None else min(self.epsilon, bill.epsilon)
         return Guarantee(

@@ -1,4 +1,4 @@
-"""The curator behind a session: the table that only its keeper may see, its budget, and the order in which an answer leaves.
+"""The curator behind a session: the private table, its budget, and the steps from question to answer.
 
 **Order.** Every question is checked against the schema alone, then *reserved* in the ledger, then computed, then noise is drawn, then the
 answer is kept, then *sending* is recorded, and only then does it leave. BudgetExceeded comes before a row is looked at. What a refusal says
@@ -75,7 +75,7 @@ class Curator:
 
     @property
     def n(self) -> int | None:
-        """The number of rows, under "replace"; None under "add-remove", where it is private."""
+        """The number of rows under "replace"; None under "add-remove", where it is private."""
         return self._table.height if self.neighbors == "replace" else None
 
     @property
@@ -90,17 +90,17 @@ class Curator:
 
     @property
     def spent(self) -> Cost:
-        """What is gone of the budget."""
+        """The budget spent so far."""
         return self.book.spent()
 
     @property
     def left(self) -> Cost:
-        """What is left of the budget, in the currency of its rule."""
+        """The budget left, in the currency of its rule."""
         return Cost(*(cap - gone for cap, gone in zip(self.book.budget, self.spent, strict=True)))
 
     @property
     def guarantee(self) -> Guarantee:
-        """The promise that all answers together keep, however many are asked for and whatever they ask."""
+        """The guarantee of all answers together, however many there are and whatever they ask."""
         head, _, _ = read_book(self.book.path)
         return Guarantee(
             epsilon=float(head["epsilon"]),
@@ -182,7 +182,7 @@ def read_table(data: Any, complete: Sequence[str]) -> pl.DataFrame:
 
 
 def _opaque(kind: pl.DataType | pl.datatypes.DataTypeClass) -> bool:
-    """Whether a type holds Python's own objects, which may fail on anything, or none: that nobody has a value would be told by the type."""
+    """Whether a type holds Python's own objects, which may fail on anything, or none: the type would reveal that nobody has a value."""
     if isinstance(kind, pl.List | pl.Array):
         return _opaque(kind.inner)
     if isinstance(kind, pl.Struct):

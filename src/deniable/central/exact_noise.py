@@ -7,11 +7,11 @@ law is the stated one as real numbers, not up to rounding, and nothing is cut of
 
 **Blocks.** Where the noise is so wide that the table would be long, the row is one of blocks of 2^k integers: U picks a block, a word an
 integer in it, and a coin keeps the integer with probability e^-(how much less likely it is than the block's first); otherwise all three
-are drawn again. The coin is exact in the same way: digits of e^-x against the digits of a uniform number. In bulk, double precision only
+are drawn again. The coin is exact in the same way: digits of e^-x against the digits of a uniform number. In batches, double precision only
 sorts out the coins that are clear by a margin of 1e-9, which is a million times what it may lose.
 
 **Words.** Scalar and bulk code turn the same words into the same noise. How many words a draw takes depends on the noise (rejections,
-ties), so its time does, by nanoseconds: whoever can time single draws is not defended against here.
+ties), so its time does, by nanoseconds: an attacker who can time single draws is not defended against here.
 
 References: Canonne, Kamath, Steinke 2020 (the discrete Gaussian, and exact coins); Knuth, Yao 1976 (digits against digits).
 """

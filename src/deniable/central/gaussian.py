@@ -106,7 +106,7 @@ class Gaussian(AdditiveNoise):
         steps = rational("sensitivity", self.sensitivity) / self.step
         if self.entries == 1:
             return Change(single=ceil(steps))
-        if self.entries is not None:  # each rounded by itself: less than one step more in each of them
+        if self.entries is not None:  # each is rounded separately: less than one step more in each of them
             return Change(squared=(steps + isqrt(self.entries - 1) + 1) ** 2)
         whole = floor(steps**2 * (1 + Fraction(1, 10**9)))  # the squared length of an integer vector; sqrt(3) may be a float below it
         if whole < 1:
@@ -133,12 +133,12 @@ class Gaussian(AdditiveNoise):
 
     @cached_property
     def event(self) -> Event:
-        """What a release is to an accountant."""
+        """The event of one release, for accounting."""
         return self.change.event(self.sigma_steps, self.neighbors)
 
     @property
     def guarantee(self) -> Guarantee:
-        """What one release promises."""
+        """The guarantee of one release."""
         if self.delta is None:
             raise ParameterError("delta", None, allowed="above 0, below 1", fix="give delta=: sigma alone has a curve of epsilons, not one")
         return Guarantee(
@@ -157,7 +157,7 @@ class Gaussian(AdditiveNoise):
         return gaussian_variance(float(self.sigma_steps)) * float(self.step) ** 2
 
     def reach(self, level: float = 0.95) -> float:
-        """How far a release is from the answer on the grid, at most, with at least this probability."""
+        """Return the largest distance between a release and the answer on the grid, with at least this probability."""
         check_level("level", level)
         sigma = float(self.sigma_steps)
         if sigma > 1000:  # the normal law's, and a step more than the grid can matter

@@ -3,7 +3,7 @@
 **Rounding up at a half.** An answer becomes floor(answer / grid + 1/2), in exact arithmetic. Two answers at most D steps apart then stay
 within ceil(D) steps. Rounding to even would not keep that: 0.5 and 1.5 would become 0 and 2.
 
-**Vectors.** Rounding moves every entry by itself, so a change that is small in each of d entries may become a whole step in each. Vectors
+**Vectors.** Rounding moves every entry separately, so a change that is small in each of d entries may become a whole step in each. Vectors
 of integers on a grid that they stand on anyway are not moved. Others are accepted only where ``entries`` was stated, which pays for it:
 ceil(D) + d - 1 steps of absolute change at most, D + sqrt(d) of Euclidean.
 """
@@ -46,7 +46,7 @@ def float_below(value: Fraction) -> float:
 
 
 def check_entries(entries: object) -> None:
-    """Refuse what is not a number of entries."""
+    """Raise unless this is a number of entries."""
     if entries is not None and (type(entries) is not int or not 1 <= entries <= LARGEST_STEP):
         raise ParameterError("entries", entries, allowed="an integer from 1 on, or None", fix="say how many numbers a release has")
 

@@ -73,6 +73,6 @@ def typed(parameter: str, values: Iterable[Any], kind: pl.DataType) -> pl.Series
         if isinstance(values, pl.Series) and not made.equals(values, check_names=False):
             raise TypeError("some are finer than Python's own types")
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
-        told = str(error).partition("\n")[0]
-        raise ParameterError(parameter, values, allowed=f"values of the column's type, {kind}", fix=f"check their type: {told}") from error
+        why = str(error).partition("\n")[0]
+        raise ParameterError(parameter, values, allowed=f"values of the column's type, {kind}", fix=f"check their type: {why}") from error
     return made

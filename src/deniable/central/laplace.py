@@ -83,12 +83,12 @@ class Laplace(AdditiveNoise):
 
     @cached_property
     def event(self) -> DiscreteLaplaceEvent:
-        """What a release is to an accountant."""
+        """The event of one release, for accounting."""
         return DiscreteLaplaceEvent(scale=self.scale, sensitivity=self.steps, neighbors=self.neighbors)
 
     @property
     def guarantee(self) -> Guarantee:
-        """What one release promises."""
+        """The guarantee of one release."""
         return Guarantee(
             epsilon=self.epsilon, model="central", unit="one release", neighbors=NEIGHBORS[self.neighbors], honest="the curator"
         )
@@ -100,7 +100,7 @@ class Laplace(AdditiveNoise):
         return 2 * ratio / expm1(-1 / self.scale) ** 2 * float(self.step) ** 2
 
     def reach(self, level: float = 0.95) -> float:
-        """How far a release is from the answer on the grid, at most, with at least this probability."""
+        """Return the largest distance between a release and the answer on the grid, with at least this probability."""
         check_level("level", level)
         # P(|z| > h) = 2 a^(h + 1) / (1 + a); a hair is added so that double precision never rounds an interval down.
         beyond = self.scale * (log(2 / (1 - level)) - log1p(exp(-1 / self.scale)))

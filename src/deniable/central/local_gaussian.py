@@ -189,9 +189,7 @@ class _Bulk:
             raise ParameterError("tally", type(tally).__name__, allowed="a Tally", fix="write estimate(oracle.tally(reports))")
         require_same_spec(self.spec, tally.spec)
         if tally.digest != WHOLE_DOMAIN or tally.counters.size != self.spec.domain_size:
-            raise MergeError(
-                "counters", tally.counters.size, allowed=f"{self.spec.domain_size} for {self.spec!r}", fix="tally the reports again"
-            )
+            raise MergeError("counters", tally.counters.size, allowed=f"{self.spec.domain_size} for {self.spec!r}", fix="tally again")
         sums = (tally.counters - tally.n * MIDDLE).astype(float)
         law = SubGaussianCounts(tally.n, sums, self.spec.variance(tally.n), tally.n * self.spec.sigma**2)
         whole = FrequencyEstimate.of(self.spec, Candidates.everything(self.spec.domain).values, law)

@@ -241,4 +241,4 @@ def share_of(epsilon: float, parts: int) -> float:
 
 
 def _told(pending: PendingQuestion, column: str, clip: Clip) -> str:
-    return clip.told() if column in pending.curator.complete else f"{clip.told()}; {LACKING}"
+    return clip.note() if column in pending.curator.complete else f"{clip.note()}; {LACKING}"

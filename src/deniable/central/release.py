@@ -1,4 +1,4 @@
-"""A release: what was asked of a session, what left for it at which price, and the journal that keeps every answer that was given.
+"""Releases: what a session was asked, what it answered at which price, and the journal of all answers.
 
 The same request again gets the same answer, after a crash too, and noise is shown once. Answers lie in a file next to the ledger, chained
 and locked as it is. The file has an id, which the ledger names in a record of kind "answers": a ledger that was moved, linked or copied
@@ -58,7 +58,7 @@ class Release:
 
     @property
     def guarantee(self) -> Guarantee:
-        """The promise of this answer alone. The session's budget holds for all of them together."""
+        """The guarantee of this answer alone. The session's budget covers all answers together."""
         return Guarantee(
             epsilon=self.epsilon,
             model="central",

@@ -78,7 +78,7 @@ class Clip:
         steps = np.floor(np.clip(values.astype(np.float64), low, high) / float(self.step) + 0.5)
         return np.asarray(np.clip(steps, self.first, self.last).astype(np.int64))
 
-    def told(self) -> str:
+    def note(self) -> str:
         """What it does to values, in words."""
         rounded = "" if self.whole else f", and are rounded to {_decimal(self.step)}"
         return (

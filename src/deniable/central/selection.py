@@ -78,18 +78,18 @@ class SelectionMechanism(ABC):
     @property
     @abstractmethod
     def event(self) -> Event:
-        """One choice, as accountants take it."""
+        """The event of one choice, for accounting."""
 
     @abstractmethod
     def choose(self, utilities: Utilities, source: Source | None = None) -> int:
-        """The index of one candidate, most likely one of the best."""
+        """Return the index of one candidate, most likely one of the best."""
 
     @abstractmethod
     def law(self, utilities: Utilities) -> tuple[RationalInterval, ...]:
         """The probability of each candidate, between two rationals, for audits of some ten candidates."""
 
     def top(self, utilities: Utilities, k: int, source: Source | None = None) -> list[int]:
-        """The indices of k candidates: k choices, each among those that are left. It costs ``top_event(k)``."""
+        """Return the indices of k candidates: k choices, each among those that are left. It costs ``top_event(k)``."""
         left = [(place, int(utility) if utility.denominator == 1 else utility) for place, utility in enumerate(exact_utilities(utilities))]
         check_candidates(k, len(left))
         found = []
@@ -104,7 +104,7 @@ class SelectionMechanism(ABC):
 
     @property
     def guarantee(self) -> Guarantee:
-        """The promise of one choice."""
+        """The guarantee of one choice."""
         return Guarantee(
             epsilon=self.epsilon,
             model="central",
@@ -242,7 +242,7 @@ def integral(factors: Iterable[tuple[Fraction, Fraction]]) -> Fraction:
 
 
 def check_candidates(k: object, most: int | None = None) -> None:
-    """Refuse what is not a number of candidates."""
+    """Raise unless this is a number of candidates."""
     if type(k) is not int or k < 1 or (most is not None and k > most):
         allowed = "an integer from 1 on" if most is None else f"an integer from 1 to {most}, the candidates"
         raise ParameterError("k", k, allowed=allowed, fix="choose a smaller k: each candidate is chosen at most once")

@@ -1,4 +1,4 @@
-"""A session: questions about a table that only its keeper may see, answered with noise until the budget is gone.
+"""A session: questions about a private table, answered with noise until the privacy budget is spent.
 
 **Requests.** Each answer has a request id. The same id again gets the same answer, free, after a restart too. A question without an id is
 its own id: running a notebook again costs nothing. For fresh noise, give a new one. What was sent and is not among the kept answers is
@@ -21,7 +21,7 @@ from deniable.core.frequency import FrequencyEstimate
 
 
 class Session(Curator):
-    """Questions about a table, answered as long as the budget lasts.
+    """A session that answers questions about a table as long as the privacy budget lasts.
 
     It is made as its ``Curator`` is, which explains the parameters and has what is public: ``n``, ``schema``, ``spent``, ``left``.
 
@@ -44,7 +44,7 @@ class Session(Curator):
     """
 
     def count(self, *, where: Any = None, epsilon: float, request: str | None = None) -> NumberEstimate:
-        """How many rows match."""
+        """Return the number of rows that match."""
         return ask_count(PendingQuestion(self, where, epsilon, request))
 
     def sum(
@@ -58,7 +58,7 @@ class Session(Curator):
         epsilon: float,
         request: str | None = None,
     ) -> NumberEstimate:
-        """The sum of a column among the matching rows, each value clipped to the range from low to high and rounded to the grid."""
+        """Return the sum of a column over the matching rows, each value clipped to the range from low to high and rounded to the grid."""
         return ask_sum(PendingQuestion(self, where, epsilon, request), column, low, high, grid)
 
     def mean(
@@ -72,7 +72,7 @@ class Session(Curator):
         epsilon: float,
         request: str | None = None,
     ) -> NumberEstimate:
-        """The mean of a column among the matching rows, clipped and rounded to the grid as in ``sum``.
+        """Return the mean of a column over the matching rows, clipped and rounded to the grid as in ``sum``.
 
         Epsilon pays for a sum and, if it is private, a count.
         """
@@ -81,7 +81,7 @@ class Session(Curator):
     def histogram(
         self, column: str, *, values: Sequence[Any], where: Any = None, epsilon: float, request: str | None = None
     ) -> FrequencyEstimate:
-        """How many matching rows hold each of the listed values; rows with others are not counted."""
+        """Return how many matching rows hold each of the listed values; rows with other values are not counted."""
         return ask_histogram(PendingQuestion(self, where, epsilon, request), column, values)
 
     def quantiles(
@@ -97,11 +97,11 @@ class Session(Curator):
         level: float = 0.95,
         request: str | None = None,
     ) -> Estimate:
-        """Quantiles of a column, at the shares ``q``, on a grid of so many steps from low to high, with limits at the level."""
+        """Return quantiles of a column at the shares ``q``, on a grid of ``steps`` from low to high, with limits at the level."""
         return ask_quantiles(PendingQuestion(self, where, epsilon, request), column, q, (low, high, steps), level)
 
     def top(
         self, column: str, k: int, *, values: Sequence[Any], where: Any = None, epsilon: float, request: str | None = None
     ) -> FrequencyEstimate:
-        """The k most frequent of the listed values, with their counts. A column of lists is searched by peeling; see ``questions``."""
+        """Return the k most frequent of the listed values, with their counts. A column of lists is peeled; see ``questions``."""
         return ask_top(PendingQuestion(self, where, epsilon, request), column, k, values)

@@ -1,4 +1,4 @@
-"""Several histograms of the same people in one chart: what was true, what a curator released, what the crowd said by itself."""
+"""Several histograms of the same people in one chart: what was true, what a curator released, what local reports say."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COLORS = ["#e45756", "#4c78a8", "#f58518", "#72b7b2", "#54a24b"]
 
 @typed
 def side_by_side(values: Sequence[Any], title: str = "The same people", **counts: Any) -> Chart:
-    """Bars of counts for each value, one color for each keyword: a list of exact counts, or an estimate with its 95 % intervals.
+    """Return a chart of counts, one color for each keyword: a list of exact counts, or an estimate with its 95 % intervals.
 
     ``title`` stands above the chart.
 

@@ -86,7 +86,7 @@ class SparseVector:
         object.__setattr__(self, "_progress", _Progress(noisy_threshold=start + noise))
 
     def ask(self, value: Any) -> bool:
-        """Whether ``value`` is above the threshold, noisily; ProtocolError once ``answers`` of them were."""
+        """Return True if the noisy ``value`` is above the threshold; ProtocolError after ``answers`` such results."""
         exact = exact_number("value", value)
         with self._progress.lock:
             if not self.left:
@@ -104,12 +104,12 @@ class SparseVector:
 
     @property
     def asked(self) -> int:
-        """How many questions were answered."""
+        """The number of questions answered."""
         return self._progress.asked
 
     @property
     def left(self) -> int:
-        """How many more may be above."""
+        """The number of results that may still be above."""
         return self.answers - self._progress.above
 
     @property
@@ -119,7 +119,7 @@ class SparseVector:
 
     @property
     def guarantee(self) -> Guarantee:
-        """The promise of all questions together."""
+        """The guarantee of all questions together."""
         return Guarantee(
             epsilon=self.epsilon,
             model="central",

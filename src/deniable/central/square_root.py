@@ -122,7 +122,7 @@ class SquareRootCounter(ContinualCounter):
         return _dot(self.factors.decode[-t:], stream.noisy[:t]) / GRID
 
     def _noise(self) -> Iterator[int]:
-        for start in range(0, self.horizon, _DRAWN):  # in bulk: one by one it takes longer than the sums
+        for start in range(0, self.horizon, _DRAWN):  # in batches: one by one it takes longer than the sums
             yield from self.noise.draws(min(_DRAWN, self.horizon - start), self.source).tolist()
 
     def law(self, times: Array, counts: Array) -> Normal:

@@ -1,1 +1,1 @@
-"""The analyst's nouns: columnar reports, tallies, estimates."""
+"""Columnar reports, tallies and estimates."""

@@ -1,4 +1,4 @@
-"""What a survey gives: an estimate for each of its questions, and what taking part cost a person in all."""
+"""The results of a survey: an estimate for each question, and the guarantee of taking part."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Chart:
 
 
 def check_ending(path: str | PathLike[str]) -> None:
-    """Refuse a file name that no chart can be written to, before any work is done."""
+    """Raise unless a chart can be written to this file name, before any work is done."""
     if not str(fspath(path)).lower().endswith(ENDINGS):
         raise ParameterError(
             "path", fspath(path), allowed=f"a name that ends in {', '.join(ENDINGS)}", fix="change the end of the file's name"

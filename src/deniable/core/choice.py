@@ -30,13 +30,13 @@ class Choice(Table, Generic[Chosen]):
     why: str
     """The choice in a sentence, and what was ruled out."""
     considered: tuple[Any, ...]
-    """Everything within the limits."""
+    """All candidates within the limits."""
     refused: tuple[str, ...] = ()
-    """Why others were not considered."""
+    """Why other candidates were ruled out."""
     columns: Callable[[], Mapping[str, Any]]
     """What gives the columns, ``error`` among them: only who looks at the table has them computed."""
     legend: str
-    """What the columns are."""
+    """The names of the columns, explained."""
 
     @property
     def spec(self) -> Chosen:

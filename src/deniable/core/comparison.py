@@ -40,13 +40,13 @@ class Comparison(Estimate):
     law: Any
     """The law of the change: it knows its ``sides``."""
     level: float = 0.95
-    """The level of the limits that views show."""
+    """The level of the limits shown."""
 
     kind: str = "comparison"
 
     @classmethod
     def of(cls, first: Estimate, second: Estimate) -> Self:
-        """The change between two estimates of the same values."""
+        """Return the change between two estimates of the same values."""
         if first.title:
             about = f"Comparison of {first.title!r} with {second.title!r}"
         else:
@@ -85,7 +85,7 @@ class Comparison(Estimate):
 
     @property
     def p_values(self) -> Array:
-        """The chance of a change at least as clear, if there was none; two-sided."""
+        """The two-sided p-value of "no change" for each value."""
         return np.asarray(self.law.p_values)
 
     @property
@@ -104,16 +104,16 @@ class Comparison(Estimate):
         return result
 
     def changed(self, alpha: float = 0.05) -> list[Any]:
-        """The values whose number changed; the chance of naming any wrongly is alpha at most."""
+        """Return the values whose number changed; the family-wise false-positive rate is at most alpha."""
         check_level("alpha", alpha)
         return [self.values[i] for i in np.flatnonzero(self.adjusted <= alpha).tolist()]
 
     def risen(self, alpha: float = 0.05) -> list[Any]:
-        """The values whose number rose, the clearest first; the chance of naming any wrongly is alpha at most."""
+        """Return the values whose number rose, the clearest first; the family-wise false-positive rate is at most alpha."""
         return self._moved(alpha, 1)
 
     def fallen(self, alpha: float = 0.05) -> list[Any]:
-        """The values whose number fell, the clearest first; with alpha as in ``risen``."""
+        """Return the values whose number fell, the clearest first; with alpha as in ``risen``."""
         return self._moved(alpha, -1)
 
     def _moved(self, alpha: float, sign: int) -> list[Any]:
@@ -122,7 +122,7 @@ class Comparison(Estimate):
 
     @property
     def cost(self) -> float | None:
-        """The epsilon of somebody who answered for both sides: theirs add up. None where either is not known."""
+        """The total epsilon of a person who answered for both estimates. None where either is unknown."""
         sides = (self.first.guarantee, self.second.guarantee)
         return None if None in sides else float(sum(each.epsilon for each in sides))
 

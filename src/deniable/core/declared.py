@@ -1,4 +1,4 @@
-"""What people write in files: TOML whose every name is known. Nothing in it is executed.
+"""Settings in TOML files: every name is checked, and nothing is executed.
 
 ``read_settings`` reads a table by the fields of a dataclass: lists, shares such as "1/3", bytes in hex, and tables in it for dataclasses
 and mappings.
@@ -43,7 +43,7 @@ WRITTEN = {
 
 
 def read_toml(data: bytes, name: str) -> dict[str, Any]:
-    """The content of a TOML file; ParameterError if it is none."""
+    """Return the content of a TOML file; ParameterError if it is not TOML."""
     try:
         return tomllib.loads(data.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -51,7 +51,7 @@ def read_toml(data: bytes, name: str) -> dict[str, Any]:
 
 
 def check_names(where: str, content: Mapping[str, Any], required: Iterable[str], optional: Iterable[str]) -> None:
-    """Refuse names that are missing or unknown: a misspelled one would silently do nothing.
+    """Raise if names are missing or unknown: a misspelled one would silently do nothing.
 
     >>> check_names("task", {"epsilom": 1.0}, [], ["epsilon", "answers"])
     Traceback (most recent call last):
@@ -70,7 +70,7 @@ def check_names(where: str, content: Mapping[str, Any], required: Iterable[str],
 
 
 def settings_of(made: type, elsewhere: Collection[str] = ()) -> list[str]:
-    """The fields of a dataclass that files say; what stands ``elsewhere`` in a file is left out."""
+    """Return the fields of a dataclass that a file may set, except those set ``elsewhere``."""
     written = (field.name for field in fields(made) if field.init and field.metadata.get("setting", True))
     return [name for name in written if name not in elsewhere]
 
@@ -78,7 +78,7 @@ def settings_of(made: type, elsewhere: Collection[str] = ()) -> list[str]:
 def read_settings(
     made: type, table: Mapping[str, Any], *, path: str = "", where: str = "", readers: Readers = USUAL, elsewhere: Collection[str] = ()
 ) -> dict[str, Any]:
-    """What a table says of a dataclass, by the types of its fields; ParameterError naming what is missing or unknown.
+    """Return a dataclass's settings from a table, by the types of its fields; ParameterError names what is missing or unknown.
 
     ``path`` is the name of the table in the file, empty for the whole file, and ``where`` what errors call it. ``readers`` read what files
     write in another way.
@@ -119,7 +119,7 @@ def _read(name: str, hint: Any, value: Any, path: str, readers: Readers) -> Any:
 
 @contextmanager
 def explained(name: str, settings: Mapping[str, Any]) -> Iterator[None]:
-    """Turn what a setting of another type than was thought of leads to into a ParameterError."""
+    """Convert type errors from bad settings to ParameterError."""
     try:
         yield
     except DeniableError:

@@ -17,7 +17,7 @@ SETTLED = {"epsilon", "domain", "domain_size", "people"}
 
 
 def settings_of(made: type, *others: str) -> list[str]:
-    """What can be said about a mechanism or a protocol, beside what stands elsewhere and ``others``."""
+    """Return the settings that a file may give for a mechanism or a protocol, except those given elsewhere and ``others``."""
     return declared.settings_of(made, {*SETTLED, *others})
 
 
@@ -45,7 +45,7 @@ def _columns(name: str, value: Any) -> Any:
 
 
 def plain_domain(name: str, value: Any) -> Domain:
-    """A domain that has no candidates beside it."""
+    """Return a domain; ParameterError if candidates are listed with it."""
     domain, candidates = read_domain(value, name)
     if candidates is not None:
         kinds = [kind for kind in KINDS if kind in value]

@@ -101,28 +101,28 @@ class DistributionEstimate(Estimate):
         return mean
 
     def cdf(self, x: Any) -> Any:
-        """The share of people at or below x, or below each entry of a list of them."""
+        """Return the share of people at or below x, or at or below each entry of a list."""
         below = np.concatenate([[0.0], np.cumsum(self.frequencies)])[self._places(x)]
         return below if isinstance(x, list | tuple | np.ndarray) else float(below[0])
 
     def cdf_interval(self, x: Any, level: float = 0.95) -> Any:
-        """Limits (low, high) for the share of people at or below x, or below each entry of a list of them."""
+        """Return limits (low, high) for the share of people at or below x, or at or below each entry of a list."""
         low, high = (np.concatenate([[0.0], limit])[self._places(x)] for limit in self.interval(level))
         return (low, high) if isinstance(x, list | tuple | np.ndarray) else (float(low[0]), float(high[0]))
 
     def quantile(self, q: float) -> Any:
-        """The first grid point that a share q of the people is at or below: 0.5 is the median. Of nobody, None."""
+        """Return the first grid point that a share q of the people is at or below: 0.5 is the median. None if nobody reported."""
         check_level("q", q)
         return self._first(np.cumsum(self.frequencies), q) if self.n else None
 
     def quantile_interval(self, q: float, level: float = 0.95) -> tuple[Any, Any]:
-        """Limits (low, high) for the quantile at a share q: between them, ``cdf_interval`` does not rule it out."""
+        """Return limits (low, high) for the quantile at a share q: the points that ``cdf_interval`` does not rule out."""
         check_level("q", q)
         low, high = self.interval(level)
         return self._first(high, q), self._first(low, q)
 
     def resampled(self, replicates: int = REPLICATES, *, source: Source | None = None, progress: Progress | None = None) -> Self:
-        """This estimate with errors from so many tallies drawn anew: the replicates."""
+        """Return this estimate with errors from this many replicates, tallies drawn anew."""
         return replace(self, law=self.law.drawn(replicates, source, progress))
 
     def settled(self) -> Self:
@@ -142,7 +142,7 @@ class DistributionEstimate(Estimate):
         return type(self).of(self.spec, self.n, fit(method))
 
     def compare(self, other: Estimate) -> Comparison:
-        """The change of the mean from this estimate to the ``other`` one, with a test."""
+        """Return the change of the mean from this estimate to the ``other`` one, with a test."""
         if getattr(other, "kind", None) != self.kind:
             allowed = f"an estimate of the same kind, {self.kind}"
             raise ParameterError("other", other, allowed=allowed, fix="estimate the other crowd first")

@@ -41,14 +41,14 @@ class Estimate(Measured):
     # --- other estimates ---
 
     def select(self, positions: Any) -> Self:
-        """The estimate for some of the values, by position. Simultaneous statements stay about all that were estimated."""
+        """Return the estimate for some of the values, by position. Simultaneous statements still cover all estimated values."""
         at = row_numbers(positions, len(self.values))
         details = {name: np.asarray(column)[at] for name, column in self.details.items()}
         shown = [self.shown_as[i] for i in at if self.shown_as]
         return replace(self, values=[self.values[i] for i in at], law=self.law.select(at), details=details, shown_as=shown)
 
     def top(self, k: int = 10) -> Self:
-        """The k largest numbers, the largest first."""
+        """Return the k largest numbers, the largest first."""
         if isinstance(k, bool) or not isinstance(k, int) or k < 1:
             raise ParameterError("k", k, allowed="an integer from 1 on", fix="ask for at least one value")
         return self.select(np.argsort(-self.point, kind="stable")[:k])
@@ -66,7 +66,7 @@ class Estimate(Measured):
         return self if self.screening is None else self.screening.ranked
 
     def only(self, value: Any) -> NumberEstimate:
-        """The number of one value, by itself: its ``value``, ``stderr`` and ``interval()`` are numbers.
+        """Return the number of one value alone: its ``value``, ``stderr`` and ``interval()`` are numbers.
 
         >>> from deniable import GRR, Categories
         >>> spec = GRR(domain=Categories("no", "yes"), epsilon=20.0)
@@ -83,7 +83,7 @@ class Estimate(Measured):
         return NumberEstimate(values=[str(self.labels[place])], law=self.law.select(np.array([place])), **same)
 
     def compare(self, other: Estimate) -> Comparison:
-        """The change from this estimate to the ``other`` one of its kind, with a test."""
+        """Return the change from this estimate to the ``other`` one of its kind, with a test."""
         from deniable.core.comparison import Comparison
 
         if getattr(other, "kind", None) != self.kind:
@@ -97,7 +97,7 @@ class Estimate(Measured):
         return Comparison.of(self, other)
 
     def combined(self, weights: Array, *, labels: Sequence[Any]) -> Estimate:
-        """Weighted sums of the numbers, one for each row of weights, and their labels; errors that the numbers share are counted once.
+        """Return weighted sums of the numbers, with ``labels``, one for each row of weights; shared errors are counted once.
 
         ParameterError where it is not known how the errors go together.
         """
@@ -109,7 +109,7 @@ class Estimate(Measured):
         return Estimate(values=tuple(labels), law=self.law.linear(rows), **same)
 
     def contrast(self, first: Any, second: Any) -> NumberEstimate:
-        """By how much the number of the value ``second`` is larger than that of ``first``, with the error that the two share."""
+        """Return how much larger the number of ``second`` is than that of ``first``, with its error."""
         known = list(self.values)
         if first not in known or second not in known:
             raise ParameterError("first, second", (first, second), allowed=f"values, such as {known[:3]}", fix="check them")
@@ -126,11 +126,11 @@ class Estimate(Measured):
         )
 
     def settled(self) -> Self:
-        """This estimate with everything computed that takes long: what services show and keep."""
+        """Return this estimate with every slow computation done, for services that show and keep it."""
         return replace(self, law=self.law.settled(), parts={name: part.settled() for name, part in self.parts.items()})
 
     def to_json(self) -> dict[str, Any]:
-        """This estimate as plain data: its columns as they are shown, and its law. ``estimate_from_json`` reads it back.
+        """Return this estimate as plain data: its columns as shown, and its law. ``estimate_from_json`` reads it back.
 
         By hand (``core/saved.py``): what is written is what views show, for any kind, and it has floats and nulls.
         """
@@ -198,7 +198,7 @@ class NumberEstimate(Estimate):
 
     @property
     def p_value(self) -> float:
-        """The chance of a number as clear as this one, if it were 0."""
+        """The p-value of the hypothesis that the number is 0."""
         return float(self.law.p_values[0])
 
     @property
@@ -221,16 +221,16 @@ class PeopleEstimate(Estimate):
     quantity: str = "count"
     kind: str = "people"
     in_shares: bool = False
-    """Whether the numbers are shares, and no counts."""
+    """True if the numbers are shares, not counts."""
 
     @property
     def counts(self) -> Array:
-        """The estimated number of people behind each value, among those who reported."""
+        """The estimated number of people who hold each value, among those who reported."""
         return np.asarray(self.point * self.n) if self.in_shares else self.point
 
     @property
     def frequencies(self) -> Array:
-        """The estimated share of people behind each value."""
+        """The estimated share of people who hold each value."""
         return self.point if self.in_shares else np.asarray(self.point / np.maximum(self.n, 1))
 
     def further(self) -> dict[str, Any]:

@@ -61,7 +61,7 @@ class FeatureTable(Mapping[str, Array]):
 
 
 def table_of(values: Any, features: Features, label: str | None = None, classes: Domain | None = None) -> FeatureTable:
-    """The table itself where it is one already, with these features and label."""
+    """Return the table itself if it is already one with these features and label."""
     if (
         isinstance(values, FeatureTable)
         and values.features == features

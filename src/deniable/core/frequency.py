@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class FrequencyEstimate(PeopleEstimate):
-    """Unbiased counts for a list of values. Single estimates may be negative; that is what makes their sums right.
+    """Unbiased counts for a list of values. Single estimates may be negative: clipping them would bias sums.
 
     >>> from deniable.client import RR
     >>> from deniable.core.supports import Supports
@@ -49,12 +49,12 @@ class FrequencyEstimate(PeopleEstimate):
 
     @property
     def epsilon(self) -> float:
-        """What a report costs the person who sends it."""
+        """The guarantee of a report."""
         return self.spec.epsilon if self.guarantee is None else self.guarantee.epsilon
 
     @property
     def whole(self) -> int:
-        """How many values people can hold, estimated or not; those that were asked for where nobody declared them."""
+        """The number of values that people can hold, estimated or not; of values asked for, if none were declared."""
         return self.family_size if self.spec.domain is None else int(self.spec.domain.size)
 
     @property
@@ -67,7 +67,7 @@ class FrequencyEstimate(PeopleEstimate):
         return np.asarray(self.stderr / max(self.n, 1))
 
     def bound(self, level: float = 0.95, method: str = "bernstein", *, simultaneous: bool = False) -> Limits:
-        """Limits (low, high) that hold by an inequality, without any approximation: ``method`` is "hoeffding" or "bernstein"."""
+        """Return limits (low, high) from an inequality, without approximation: ``method`` is "hoeffding" or "bernstein"."""
         if method not in ("hoeffding", "bernstein"):
             raise ParameterError("method", method, allowed="hoeffding or bernstein", fix="use bernstein: it is tighter here")
         check_level("level", level)
@@ -76,19 +76,19 @@ class FrequencyEstimate(PeopleEstimate):
         return self.law.bounds((1 - level) / (max(self.family_size, 1) if simultaneous else 1), method)
 
     def postprocess(self, method: str) -> PeopleEstimate:
-        """Counts made consistent by a method: "base-cut", "norm", "norm-sub", "norm-mul" or "mle". Biased, see ``core.postprocess``."""
+        """Return counts made consistent by a ``method``: "base-cut", "norm", "norm-sub", "norm-mul" or "mle". Biased."""
         from deniable.core.postprocess import postprocess
 
         return postprocess(self, method)
 
     def distribution(self) -> DistributionEstimate:
-        """The distribution of numbers whose grid points were counted: quantiles, cumulative shares, mean; see ``core.histogram``."""
+        """Return the distribution of numbers whose grid points were counted: quantiles, cumulative shares, mean; see ``core.histogram``."""
         from deniable.core.histogram import distribution_of
 
         return distribution_of(self)
 
     def decode(self, alpha: float = 0.05) -> PeopleEstimate:
-        """The candidates that are there, but for an error probability ``alpha``, from a list of any length; see ``core.regression``."""
+        """Return the candidates that somebody holds, at level ``alpha``, from a list of any length; see ``core.regression``."""
         if not isinstance(self.law, Regression):
             allowed = "an estimate by regression, as of BloomRR and RAPPOR"
             raise ParameterError("estimate", self.spec.mechanism, allowed=allowed, fix="use significant() or top() here")

@@ -1,6 +1,6 @@
 """Tests of whether honest devices could have sent a batch of reports.
 
-Whoever makes reports up has to know how honest ones scatter. Where the law of something is the same whatever people hold, it can be tested
+Anyone who makes reports up has to know how honest ones scatter. Where a law is the same whatever people hold, it can be tested
 without knowing anything about them:
 
 ========  ===========================================================================================================================
@@ -56,7 +56,7 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class IntegrityReport(Table):
-    """What the tests saw in n reports under a ``spec``: one of the ``findings`` for each test.
+    """The results of integrity tests on n reports under a ``spec``: one of the ``findings`` for each test.
 
     ``suspicious`` names those that honest reports pass with probability 1 - alpha at least, all tests together.
 
@@ -79,12 +79,12 @@ class IntegrityReport(Table):
 
     @property
     def suspicious(self) -> list[str]:
-        """The tests that honest reports would not fail."""
+        """The tests that are significant at alpha."""
         return [finding.test for finding, p in zip(self.findings, self.p_values, strict=True) if p <= self.alpha]
 
     @property
     def p_values(self) -> list[float]:
-        """For each test, the chance that honest reports look so in any of the tests (Bonferroni)."""
+        """The p-value of each test, corrected for all tests (Bonferroni)."""
         return [min(1.0, finding.p_value * len(self.findings)) for finding in self.findings]
 
     def rows(self) -> dict[str, Any]:
@@ -108,7 +108,7 @@ class IntegrityReport(Table):
 
 
 def check_reports(reports: Reports, alpha: float = 0.01) -> IntegrityReport:
-    """Test a batch of reports, each person's once; the chance of suspecting honest people is alpha at most."""
+    """Test a batch with one report of each person; the false-positive rate is at most alpha."""
     check_level("alpha", alpha)
     if not isinstance(reports, Reports):
         raise ParameterError("reports", type(reports).__name__, allowed="Reports", fix="pass Reports.collect(spec, reports)")
@@ -118,7 +118,7 @@ def check_reports(reports: Reports, alpha: float = 0.01) -> IntegrityReport:
 
 @typed
 def manipulation_budget(estimate: FrequencyEstimate, level: float = 0.95) -> int:
-    """How many liars move the largest count of an estimate by the width of its interval: from then on they are more than noise.
+    """Return how many false reports move the largest count of an ``estimate`` by the width of its interval.
 
     >>> from deniable.client import GRR
     >>> from deniable.core.tally import Tally
@@ -174,7 +174,7 @@ def _pairs(reports: Reports) -> Iterator[Finding]:
 
 
 def _draws(reports: Reports) -> Iterator[Finding]:
-    """What is drawn most often, and whether anything should be drawn so often."""
+    """Test whether any draw is too frequent."""
     for column in reports.spec.layout:
         if column.name not in DRAWN:
             continue

@@ -35,7 +35,7 @@ _HALVINGS = 40
 
 
 def check_level(name: str, level: object) -> None:
-    """Refuse a level that is no probability: 95 is not 95 %."""
+    """Raise unless the level is a probability: 95 is not 95 %."""
     if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
         raise ParameterError(name, level, allowed="a number between 0 and 1", fix="use 0.95 for a level, 0.05 for alpha")
 

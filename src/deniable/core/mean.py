@@ -61,7 +61,7 @@ class MeanEstimate(NumberEstimate):
         return found
 
     def bound(self, level: float = 0.95, method: str = "bernstein") -> tuple[Any, Any]:
-        """Limits (low, high) that hold by an inequality, without any approximation: ``method`` is "hoeffding" or "bernstein"."""
+        """Return limits (low, high) from an inequality, without approximation: ``method`` is "hoeffding" or "bernstein"."""
         if method not in ("hoeffding", "bernstein"):
             raise ParameterError("method", method, allowed="hoeffding or bernstein", fix="use hoeffding: it is tighter for a single bit")
         check_level("level", level)

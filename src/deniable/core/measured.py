@@ -76,7 +76,7 @@ class Measured(Table):
 
     @property
     def n(self) -> Any:
-        """How many people reported; None where that is private."""
+        """The number of people who reported; None where that is private."""
         return self.law.n
 
     @property
@@ -90,7 +90,7 @@ class Measured(Table):
         return self._distance(self.law.stderr)
 
     def interval(self, level: float = 0.95, *, simultaneous: bool = False, population: bool = False) -> tuple[Any, Any]:
-        """Limits (low, high) for each number.
+        """Return limits (low, high) for each number.
 
         They cover what ``covers`` says, mostly the mechanism's noise; with ``population=True`` also that the people are a sample, for
         statements about everyone like them. ``simultaneous=True`` makes all of them hold at once (Bonferroni).
@@ -104,7 +104,7 @@ class Measured(Table):
         return self._shown(limits[0]), self._shown(limits[1])
 
     def significant(self, alpha: float = ALPHA, method: str = "familywise") -> Array:
-        """Whether each value stands out of the noise: a test of "nobody holds it" that allows for all values that were estimated.
+        """Return which values are significant: a test of "nobody holds it", corrected for all estimated values.
 
         ``method`` is "familywise": the chance that any value is marked that nobody holds is alpha at most (Bonferroni); these are the
         values whose simultaneous interval excludes 0. Or it is "benjamini-yekutieli": of the values that are marked, the expected share

@@ -1,7 +1,7 @@
 """Post-processing: trading the unbiased estimate for one that obeys what is known about counts. Only when asked.
 
 Counts are not negative and add up to n. Methods that use this lower the error over all values, and every one of them biases single
-counts: intervals belong to the raw estimate, which stays beside the result. Names and findings as in Wang, Lopuhaä-Zwakenberg, Li, Skoric,
+counts: intervals belong to the raw estimate, which is kept with the result. Names and findings as in Wang, Lopuhaä-Zwakenberg, Li, Skoric,
 Li 2020.
 
 ===========  =========================================================================================================================

@@ -41,12 +41,12 @@ class Reports:
 
     @classmethod
     def empty(cls, spec: Spec, n: int) -> Reports:
-        """Room for n reports, to be written by a kernel."""
+        """Return an empty batch with room for n reports, for a kernel to fill."""
         return cls(spec, n, {column.name: np.zeros(_shape(column, n), _dtype(column)) for column in spec.layout})
 
     @classmethod
     def collect(cls, spec: Spec, reports: Iterable[Any]) -> Reports:
-        """A batch from reports that were made one by one."""
+        """Return a batch from single reports."""
         if isinstance(reports, bytes | str | Mapping) or not isinstance(reports, Iterable) or getattr(reports, "ndim", 1) == 0:
             raise WireError("reports", type(reports).__name__, allowed="a list of reports", fix="use from_rows for bytes")
         rows = [spec.encode(report) for report in reports]
@@ -54,7 +54,7 @@ class Reports:
 
     @classmethod
     def from_rows(cls, spec: Spec, rows: bytes) -> Reports:
-        """A batch from rows, encoded reports laid end to end."""
+        """Return a batch from ``rows``, encoded reports laid end to end."""
         width = sum(column.row_bytes for column in spec.layout)
         n, rest = divmod(len(rows), width)
         if rest:
@@ -86,12 +86,12 @@ class Reports:
         return f"Reports({self.spec!r}, n={self.n:,}, {self.nbytes:,} bytes)"
 
     def __getitem__(self, position: int) -> Any:
-        """One report, as ``randomize`` would have returned it."""
+        """Return one report, as from ``randomize``."""
         position = index(position)  # a slice is refused here: batches are split before they are made
         return self.spec.decode(self.rows()[position].tobytes())
 
     def rows(self) -> Array:
-        """The reports one by one: a matrix with the encoded bytes of each in a row."""
+        """Return the encoded reports as a matrix, one row of bytes each."""
         parts = []
         for column in self.spec.layout:
             items = self.columns[column.name]
@@ -102,17 +102,17 @@ class Reports:
 
     @property
     def nbytes(self) -> int:
-        """The memory that the reports take."""
+        """The size of the reports in memory, in bytes."""
         return sum(column.nbytes for column in self.columns.values())
 
     def to_bytes(self) -> bytes:
-        """The batch as an image with spec and checksum."""
+        """Return the batch as bytes, with spec and checksum."""
         body = b"".join(np.ascontiguousarray(self.columns[column.name]).tobytes() for column in self.spec.layout)
         return write_image(BATCH, self.spec.canonical, self.n, body)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Reports:
-        """The batch behind its image, the ``data`` of ``to_bytes``; WireError unless every report in it is well formed."""
+        """Return the batch from ``data`` of ``to_bytes``; WireError unless every report in it is well formed."""
         canonical, n, body = read_image(BATCH, data)
         spec = spec_from_json(canonical)
         sizes = [_body_bytes(column, n) for column in spec.layout]
@@ -126,14 +126,14 @@ class Reports:
         return cls(spec, n, columns)._checked()
 
     def to_arrow(self) -> Any:
-        """The batch as a pyarrow Table without copying; the spec travels in the schema's metadata."""
+        """Return the batch as a pyarrow Table without copying; the spec is in the schema's metadata."""
         arrays = [_to_arrow(column, self.columns[column.name], self.n) for column in self.spec.layout]
         names = [column.name for column in self.spec.layout]
         return pa.table(arrays, names).replace_schema_metadata({METADATA: self.spec.canonical})
 
     @classmethod
     def from_arrow(cls, table: Any) -> Reports:
-        """The batch behind a table of ``to_arrow``, for instance read back from Parquet."""
+        """Return the batch from a table of ``to_arrow``, for instance read back from Parquet."""
         metadata = table.schema.metadata or {}
         if METADATA not in metadata:
             raise WireError("schema", table.schema.names, allowed="metadata with the key 'deniable'", fix="keep the schema's metadata")
@@ -221,6 +221,6 @@ def _from_arrow(column: Column, chunked: Any) -> Array:
 def _bits(array: Any) -> Array:
     """The packed bits of an array of booleans, in place where they begin and end on a byte."""
     n = len(array)
-    if array.offset % 8 or n % 8:  # what stands beside them is not theirs
+    if array.offset % 8 or n % 8:  # the neighboring bits are not theirs
         return np.packbits(array.to_numpy(zero_copy_only=False), bitorder="little")
     return np.frombuffer(array.buffers()[1], np.uint8, n // 8, array.offset // 8)

@@ -21,7 +21,7 @@ Result = TypeVar("Result")
 REPLICATES = 200
 """Enough for a standard error that is good to a twentieth."""
 PATIENCE = 2.0
-"""The seconds after which someone who waits is told for how long."""
+"""Seconds after which the remaining time is shown."""
 
 
 def resample(weights: Array, people: int, replicates: int, source: Source | None = None) -> Array:
@@ -39,7 +39,7 @@ def resample(weights: Array, people: int, replicates: int, source: Source | None
 
 
 def patiently(work: Callable[[Item], Result], items: Sequence[Item], progress: Progress | None = None) -> list[Result]:
-    """Apply a function to items on all cores. Whoever waits longer than two seconds is told how long it will take."""
+    """Apply a function to items on all cores. After two seconds, show how long it will take."""
     began, told, turn = time.monotonic(), False, 4 * cores()
     results: list[Result] = []
     for start in range(0, len(items), turn):

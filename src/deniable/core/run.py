@@ -29,7 +29,7 @@ BYTES = 1 << 26
 
 @typed
 def run(protocol: Protocol, values: Any, *, source: Source | None, progress: Progress | None) -> Any:
-    """Ask everyone, round after round, until the protocol has its estimate."""
+    """Run a protocol on a crowd, round after round, and return its estimate."""
     held = protocol.read(values)
     tickets = draw_tickets(protocol, crowd_size(held), source)
     state: Any = protocol
@@ -39,7 +39,7 @@ def run(protocol: Protocol, values: Any, *, source: Source | None, progress: Pro
 
 
 def draw_tickets(protocol: Protocol, people: int, source: Source | None = None) -> Array:
-    """Everyone's ticket, as ``Protocol.ticket`` draws it. Whoever stops between rounds keeps them for the next."""
+    """Everyone's ticket, as ``Protocol.ticket`` draws it. A run that stops between rounds keeps them for the next."""
     tickets = np.zeros(people, dtype=np.uint32)
     if protocol.scale > 1:
         serve_everyone(people, lambda part, words: fill_below(np.uint64(protocol.scale), tickets[part], words), source)
@@ -49,7 +49,7 @@ def draw_tickets(protocol: Protocol, people: int, source: Source | None = None) 
 def ask(
     protocol: Protocol, values: Any, tickets: Array | None = None, *, source: Source | None = None, progress: Progress | None = None
 ) -> dict[str, Any]:
-    """The round at hand: each question goes to the people whose tickets lie in its interval, and its reports are tallied."""
+    """The current round: each question goes to the people whose tickets lie in its interval, and its reports are tallied."""
     people = crowd_size(values)
     asked = protocol.open()
     if tickets is None:

@@ -49,7 +49,7 @@ class Screening:
 
     @property
     def reach(self) -> float:
-        """How many standard errors a frequency must have to be found in four of five runs."""
+        """The number of standard errors that a frequency needs to be found in four of five runs."""
         return float(scipy.stats.norm.isf(ALPHA / 2 / max(self.candidates, 1)) + scipy.stats.norm.ppf(POWER))
 
     @property

@@ -77,7 +77,7 @@ class ItemSets:
 
     @property
     def sizes(self) -> Array:
-        """How many items each person holds."""
+        """The number of items that each person holds."""
         return np.diff(self.offsets)
 
     @property

@@ -1,4 +1,4 @@
-"""Randomness in bulk: AES-256 in counter mode, keyed by the operating system.
+"""Random words in batches: AES-256 in counter mode, keyed by the operating system.
 
 The keystream runs at about 8 GB/s per core with reused buffers, faster than any of NumPy's predictable generators. One key serves
 one call; chunk i of the people reads the counter blocks that start at i 2^64, so every chunk owns its stream and the reports do

@@ -1,4 +1,4 @@
-"""One form for everything that is a table of results: text, notebook, Arrow, Polars, pandas, CSV and chart; and the text of its numbers."""
+"""Tables of results in every form: text, notebook, Arrow, Polars, pandas, CSV and chart."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ class Table(ABC):
 
     @abstractmethod
     def headline(self) -> str:
-        """What this is, in one line."""
+        """Return a description in one line."""
 
     @abstractmethod
     def order(self) -> Array:
         """The positions of the rows, the most interesting first."""
 
     def notes(self) -> list[str]:
-        """What else to know about the table, a line each."""
+        """Return notes about the table, a line each."""
         return []
 
     def percentages(self) -> tuple[str, ...]:
@@ -72,13 +72,13 @@ class Table(ABC):
         return ()
 
     def chart(self, k: int = 20, *, truth: Any = None, title: str | None = None) -> Chart:
-        """The table as a chart under a ``title``: the first k rows, if they are bars or points; ``truth``, if known, is drawn as well."""
+        """Return a chart of the table under a ``title``: of the first k rows, if they are bars or points; with ``truth``, if known."""
         from deniable.core.chart import table_chart
 
         return table_chart(self, k, truth=truth, title=title)
 
     def to_arrow(self) -> Any:
-        """All rows as a pyarrow Table, in the order of the domain."""
+        """Return all rows as a pyarrow Table, in the order of the domain."""
         import pyarrow as pa
 
         rows = self.rows()
@@ -92,17 +92,17 @@ class Table(ABC):
         return pa.table({"value": pa.array(values, kind), **rows})
 
     def to_polars(self) -> Any:
-        """All rows as a Polars DataFrame, in the order of the domain."""
+        """Return all rows as a Polars DataFrame, in the order of the domain."""
         import polars as pl
 
         return pl.DataFrame(pl.from_arrow(self.to_arrow()))
 
     def to_pandas(self) -> Any:
-        """All rows as a pandas DataFrame, in the order of the domain."""
+        """Return all rows as a pandas DataFrame, in the order of the domain."""
         return self.to_arrow().to_pandas()
 
     def to_csv(self, path: str | PathLike[str] | None = None) -> str | None:
-        """All rows as CSV, in the order of the domain: written to a path, or returned as text without one.
+        """Write all rows as CSV to a path, in the order of the domain; without a path, return the text.
 
         Distances in time are numbers of seconds.
         """
@@ -205,7 +205,7 @@ class Listing(Table):
     """
 
     about: str
-    """What this is, in one line."""
+    """Return a description in one line."""
     columns: Mapping[str, Any]
     """The columns by name."""
     drawn: tuple[Figure, ...] = ()

@@ -1,4 +1,4 @@
-"""Integer sufficient statistics: the only thing that workers, engines and periods exchange.
+"""Tallies: integer counts, all that workers, engines and periods exchange.
 
 Body of a tally's image (``contract.wire``)::
 
@@ -42,7 +42,7 @@ class Candidates:
 
     @classmethod
     def of(cls, domain: Domain, values: Any) -> Candidates:
-        """Candidates from a user's list; each must be allowed and named once."""
+        """Return candidates from a list of values; each must be allowed and named once."""
         keys = np.ascontiguousarray(keys_of(domain, values), dtype=np.uint64)
         if keys.size == 0:
             raise DomainError("candidates", values, allowed="at least one value", fix="name what to count, or leave candidates out")
@@ -128,13 +128,13 @@ class Tally:
         return f"Tally({self.spec!r}, n={self.n:,}, counters={self.counters.size:,})"
 
     def to_bytes(self) -> bytes:
-        """The tally as an image with spec and checksum."""
+        """Return the tally as bytes, with spec and checksum."""
         body = self.digest + self.counters.size.to_bytes(8, "little") + self.counters.astype("<u8").tobytes()
         return write_image(TALLY, self.spec.canonical, self.n, body)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Tally:
-        """The tally behind its image, the ``data`` of ``to_bytes``. The candidates do not travel, only their digest."""
+        """Return the tally from ``data`` of ``to_bytes``. Of the candidates only their digest is in it."""
         canonical, n, body = read_image(TALLY, data)
         spec = spec_from_json(canonical)
         size = int.from_bytes(body[32:40], "little")

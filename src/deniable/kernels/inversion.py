@@ -1,6 +1,6 @@
 """Draws by table inversion: one look at a table of thresholds for each word, and the rest only where that leaves it open.
 
-The kernels for exact noise stop before a number that 64-bit thresholds do not decide. Whoever calls them draws that one with more digits,
+The kernels for exact noise stop before a number that 64-bit thresholds do not decide. The caller draws that one with more digits,
 and goes on. Those for the noise of mechanisms are ``Source.pick`` on an array of words.
 """
 

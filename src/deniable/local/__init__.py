@@ -1,4 +1,4 @@
-"""The bulk half of the local mechanisms; importing it registers them."""
+"""The vectorized half of the local mechanisms; importing it registers them."""
 
 from deniable.local import frequency as frequency
 from deniable.local import longitudinal as longitudinal

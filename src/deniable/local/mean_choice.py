@@ -28,9 +28,9 @@ def mean_oracle(
     n: int = 100_000,
     max_bits: int = DEVICE_BITS,
 ) -> Choice[MeanSpec]:
-    """The mechanism with the smallest predicted error of the mean of n people, and why.
+    """Return the mechanism with the smallest predicted error of the mean of n people, and why.
 
-    The error is the standard error in the worst case, whatever people hold: whoever plans does not know it yet. Give ``low`` and ``high``,
+    The error is the standard error in the worst case, whatever people hold, since that is unknown when you plan. Give ``low`` and ``high``,
     and perhaps ``clip``, or a ``domain``. Mechanisms whose reports exceed ``max_bits`` are not considered.
 
     >>> choice = mean_oracle(low=0, high=100, epsilon=1.0, n=10_000)

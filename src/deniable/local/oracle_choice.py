@@ -72,7 +72,7 @@ def frequency_oracle(
     device: int = DEVICE_WORDS,
     server: int | None = None,
 ) -> Choice[FrequencySpec]:
-    """The frequency oracle with the smallest predicted error for n people, and why.
+    """Return the frequency oracle with the smallest predicted error for n people, and why.
 
     The error is the root of the variance averaged over the values of the domain, where the average frequency is 1 / d. Oracles whose
     reports exceed ``max_bits``, whose devices draw more than ``device`` random words, or whose server takes more than ``server`` steps of
@@ -158,7 +158,7 @@ def oracles_for(
 
 
 def check_people(n: object) -> None:
-    """Refuse a number of people that is none."""
+    """Raise unless this is a number of people."""
     if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= MOST_PEOPLE:
         raise ParameterError("n", n, allowed=f"an integer from 1 on, at most {MOST_PEOPLE}", fix="say how many reports you expect")
 

@@ -1,4 +1,4 @@
-"""Sums without a trusted server: many parties, each with numbers nobody else may see, learn only the noisy total.
+"""Secure sums: many parties with private numbers learn only their noisy total, without a trusted server.
 
 >>> import deniable as dn
 >>> hospitals = dn.multiparty.Curators(3)

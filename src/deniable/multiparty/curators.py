@@ -68,7 +68,7 @@ class Curators:
             )
 
     def guarantee(self, epsilon: float, neighbors: str = ADD_REMOVE) -> Guarantee:
-        """What is promised to each person."""
+        """The guarantee of each person."""
         return Guarantee(
             epsilon=epsilon,
             model="multiparty",
@@ -86,7 +86,7 @@ class Curators:
         neighbors: str = ADD_REMOVE,
         source: Source | None = None,
     ) -> Estimate:
-        """How many people of all curators together hold each value; DomainError if somebody holds one that is not listed."""
+        """Return how many people of all curators together hold each value; DomainError if somebody holds one that is not listed."""
         domain = Categories(*values)
         vectors = [np.bincount(keys_of(domain, column), minlength=domain.size) for column in self._each(data)]
         noise = Laplace(epsilon=epsilon, sensitivity=1 if neighbors == ADD_REMOVE else 2, neighbors=neighbors)
@@ -103,7 +103,7 @@ class Curators:
         steps: int = 1 << 16,
         source: Source | None = None,
     ) -> Estimate:
-        """The sum of all people's numbers, each of which lies from low to high, on a grid of so many steps between them."""
+        """Return the sum of all people's numbers, each of which lies from low to high, on a grid of so many steps between them."""
         grid = _grid(low, high, steps)
         change = ceil(max(abs(low), abs(high)) / grid) + 1 if check_neighbors(neighbors) == ADD_REMOVE else steps + 1
         noise = Laplace(epsilon=epsilon, sensitivity=change, neighbors=neighbors)
@@ -113,7 +113,7 @@ class Curators:
     def mean(
         self, data: Sequence[Any], *, low: float, high: float, epsilon: float, steps: int = 1 << 16, source: Source | None = None
     ) -> NumberEstimate:
-        """The mean of all people's numbers, in the range and on the grid of ``steps`` as for ``total``.
+        """Return the mean of all people's numbers, in the range and on the grid of ``steps`` as for ``total``.
 
         How many they are is private too: half of epsilon counts them, under add-remove.
         """

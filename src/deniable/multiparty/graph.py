@@ -8,7 +8,7 @@ among a party's k neighbors, t of whom can recover it. With n parties, C of them
     a cut circle                       n (corrupt + lost)^(k / 2)                         <= 2^-40    sums of a part would be seen
 
 Where all are neighbors, 2 t is more than k and the corrupt ones together: corrupt ones show both secrets of a party, honest ones either, so
-that no two groups of neighbors who are told different things recover both.
+that no two groups of neighbors who receive different messages recover both.
 
 The chances are those of a graph among all n parties. It is drawn among those who begin: if all D are lost before, t corrupt neighbors are
 somewhat likelier (2^-37 instead of 2^-41 for 1,000 parties and tenths, 2^-27 instead of 2^-42 for fifths). Choose a larger ``lost`` if many

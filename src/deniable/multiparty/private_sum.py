@@ -1,4 +1,4 @@
-"""A private sum, whatever engine adds it up: numbers in steps, each party's share of the noise, and what comes out with its error.
+"""A private sum with any engine: numbers in steps, each party's share of the noise, and the estimate with its error.
 
 Every party encodes its own numbers, adds its share and hands the integers to an engine: ``masking``, ``paillier`` or ``stream``. The engine
 opens the sum and nothing else, and the sum has the noise of all who stayed. The promise to a party holds if ``honest`` of the parties are
@@ -60,7 +60,7 @@ class PrivateSum:
 
     @property
     def honest_parties(self) -> int:
-        """How many parties the noise is scaled for."""
+        """The number of parties that the noise is scaled for."""
         return floor(Fraction(self.honest) * self.parties)
 
     @cached_property
@@ -115,12 +115,12 @@ class PrivateSum:
 
     @property
     def event(self) -> Event:
-        """What the sum costs."""
+        """The event of the sum, for accounting."""
         return self.shares.event
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised to each party, or to each person in its counts."""
+        """The guarantee of each party, or of each person in its counts."""
         people = self.codec.of_people
         return Guarantee(
             epsilon=self.epsilon,

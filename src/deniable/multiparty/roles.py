@@ -1,7 +1,7 @@
-"""One interface, three engines: whoever carries messages gets the roles of a sum from here, new or as they were saved, and knows no more.
+"""One interface for three engines: the roles of a sum, new or saved, for the code that carries their messages.
 
 ==========  =======================  =============================  ===============================================================
-engine      messages of a party      who may be missing             trusted, beside the share of honest parties
+engine      messages of a party      who may be missing             trusted, besides the honest parties
 ==========  =======================  =============================  ===============================================================
 masking     4, or 5 if signed        ``lost`` of the parties        nobody if signed, otherwise the aggregator to keep to the protocol
 paillier    1                        ``lost`` of the parties        aggregator, dealer, and fewer than the threshold of decryptors
@@ -92,7 +92,7 @@ class Roles(Protocol):
 
     @property
     def trusted(self) -> str:
-        """Who must be honest beside the parties, in words."""
+        """Who else must be honest, in words."""
 
     def aggregator(self, secret: bytes, saved: bytes | None = None) -> Aggregator:
         """A new one, or as it was saved."""

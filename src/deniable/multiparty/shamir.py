@@ -1,7 +1,7 @@
 """Shamir's secret sharing over the integers modulo 2^255 - 19: any t of k shares give the secret, t - 1 of them say nothing about it.
 
 The secret is the value at 0 of a random polynomial of degree t - 1, share i its value at i. Written by hand because the packages for it are
-old, or slower by two orders of magnitude. Not in constant time: no claim against whoever watches the machine.
+old, or slower by two orders of magnitude. Not in constant time: no claim against an attacker who watches the machine.
 
 Cost: t multiplications for each share (0.7 ms for 50 of 100); t^2 for the weights of a set of shares, once, then t for each secret.
 """
@@ -65,7 +65,7 @@ def recover_secret(shares: Mapping[int, bytes], weights: Sequence[int] | None = 
     """The secret behind the shares at their places; ``weights`` are those of the same places in the same order, where they are known.
 
     With fewer shares than the threshold, or with one that is wrong, what comes out is not the secret, and most likely none at all:
-    ParameterError then. Whoever needs to be sure checks what was recovered against a public key.
+    ParameterError then. To be sure, check what was recovered against a public key.
     """
     weights = weights_at_zero(list(shares)) if weights is None else weights
     numbers = [int.from_bytes(share, "big") for share in shares.values()]

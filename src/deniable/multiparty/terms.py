@@ -84,7 +84,7 @@ class SumTerms:
 
     @property
     def least(self) -> int:
-        """The fewest survivors with whom the sum may be opened: as many as are honest, and all who may be corrupt beside them."""
+        """The fewest survivors with whom the sum may be opened: the honest ones and all who may be corrupt."""
         return ceil((self.share("honest") + self.share("corrupt")) * len(self.parties))
 
     @cached_property

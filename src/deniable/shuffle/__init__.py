@@ -1,4 +1,4 @@
-"""Privacy from a crowd: what n randomized reports are worth once a shuffler has hidden who sent which.
+"""Privacy amplification: the epsilon of n randomized reports once a shuffler has hidden who sent which.
 
 >>> import deniable as dn
 >>> round(dn.shuffle.amplify(epsilon0=1.0, delta=1e-6, n=10_000).epsilon, 4)

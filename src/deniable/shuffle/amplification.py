@@ -1,4 +1,4 @@
-"""What a shuffler is worth: from the epsilon of one report to the epsilon of the shuffled batch, and back."""
+"""Amplification by shuffling: from the epsilon of one report to the epsilon of the shuffled batch, and back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from deniable.shuffle.certificate import MOST_PEOPLE, Certificate, certificate
 
 @typed
 def amplify(spec: Spec | None = None, *, epsilon0: float | None = None, delta: float, n: int, lower_bound: bool = False) -> Guarantee:
-    """The promise to each of n people who report once, through a shuffler that hides who sent what.
+    """Return the guarantee of each of n people who report once, through a shuffler that hides who sent what.
 
     Guarantee: (epsilon, delta) for replacing one person's value, if the shuffler is honest and n *honest, distinct* people are in the
     batch: subtract those who may collude, and do not count dummies or repeated messages. ``local_epsilon`` is what holds if the shuffler
@@ -54,7 +54,7 @@ def amplify(spec: Spec | None = None, *, epsilon0: float | None = None, delta: f
 def local_epsilon_for(
     *, epsilon: float, delta: float, n: int, build: Callable[[float], Spec] | None = None, largest: float | None = None
 ) -> float:
-    """The largest local epsilon with which n shuffled reports keep (epsilon, delta), rounded down.
+    """Return the largest local epsilon with which n shuffled reports keep (epsilon, delta), rounded down.
 
     ``build`` makes a spec from a local epsilon, for the sharper bound of a mechanism; any randomizers if left out. ``largest`` is the
     largest local epsilon that is tried.
@@ -75,7 +75,7 @@ def local_epsilon_for(
 
 @typed
 def people_for(spec: Spec | None = None, *, epsilon0: float | None = None, epsilon: float, delta: float) -> int:
-    """The smallest batch that turns the local epsilon into (epsilon, delta), rounded up to whole people.
+    """Return the smallest batch that turns the local epsilon into (epsilon, delta), rounded up to whole people.
 
     The local epsilon is that of a ``spec``, or ``epsilon0``.
 

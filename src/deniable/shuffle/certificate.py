@@ -138,7 +138,7 @@ def certificate(*, spec: Spec | None = None, epsilon0: float | None = None, delt
         return CloneCertificate(float(epsilon0), n, delta)
     promise = spec.guarantee if isinstance(spec, Spec) else None
     if promise is None or promise.delta or promise.model != "local" or not promise.epsilon < inf or promise.unit != "one report":
-        allowed = "a mechanism with a pure local epsilon for one report"  # what a device keeps links its reports, whoever shuffles them
+        allowed = "a mechanism with a pure local epsilon for one report"  # memoized answers link a device's reports, shuffled or not
         raise ParameterError("spec", spec, allowed=allowed, fix="pass a spec such as GRR(domain_size=10, epsilon=2.0)")
     if spec.fair_coin and MECHANISMS.get(spec.mechanism) is type(spec):  # a subclass may change its law
         return CloneCertificate(spec.epsilon, n, delta, binary=True)

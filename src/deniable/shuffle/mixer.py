@@ -124,7 +124,7 @@ class Mixer:
 
     @property
     def held(self) -> int:
-        """How many seals wait."""
+        """The number of seals that wait."""
         return len(self._held)
 
     def take(self, came: Taken) -> str:

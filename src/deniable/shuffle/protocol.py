@@ -79,7 +79,7 @@ class ShuffleProtocol(Protocol, abstract=True):
         return Approximate(epsilon=self.epsilon, delta=self.delta, neighbors=REPLACE)
 
     def require_people(self, people: int) -> None:
-        """Refuse a crowd that is too small for the promise."""
+        """Raise if the crowd is too small for the promise."""
         if people < self.n:
             fix = f"wait for more, or calibrate for n={people}"
             raise ParameterError("people", people, allowed=f"at least n = {self.n}: with fewer the promise does not hold", fix=fix)
@@ -96,19 +96,19 @@ class SeveralMessages(ShuffleProtocol, MemoryProtocol, abstract=True):
 
     @abstractmethod
     def send(self, values: Any, source: Source | None) -> Array:
-        """Everybody's messages, not yet shuffled."""
+        """Return the messages of all people, not yet shuffled."""
 
     @abstractmethod
     def estimate(self, messages: Any, *, people: int) -> Estimate:
-        """What the shuffled messages of so many people say, with its error."""
+        """Return the estimate from the shuffled messages, with its error."""
 
     def privatize(self, values: Any, *, source: Source | None = None) -> Array:
-        """All messages of a crowd in a random order: people and shuffler in memory."""
+        """Return all messages of a crowd in random order: people and shuffler in memory."""
         sent = self.send(values, source)
         return np.asarray(sent[permutation(sent.size, source)])
 
     def run(self, values: Any, *, source: Source | None = None, progress: Progress | None = None) -> Any:
-        """Have a crowd send, shuffle, and estimate."""
+        """Send a crowd's messages, shuffle them, and return the estimate."""
         steps = Steps(2, progress)
         messages = self.privatize(values, source=source)
         steps.next()
@@ -194,7 +194,7 @@ def checked(messages: Any, limit: int) -> Array:
 
 
 def shuffled_promise(protocol: SeveralMessages, *, certificate: str, unit: str) -> Guarantee:
-    """The promise of a protocol whose messages say everything to whoever sees where they come from."""
+    """Return the guarantee of a protocol whose messages reveal everything to anyone who sees where they come from."""
     return Guarantee(
         epsilon=protocol.epsilon,
         delta=protocol.delta,

@@ -9,7 +9,7 @@ Gaussians of sensitivity 1 are charged. c - D - z would have to exceed c if z < 
 -8 sigma, for either crowd, which is charged as delta. Comparing the true count with the minimum would cost nothing less than everything.
 
 The charge comes on top of the shuffle's own, though a crowd is made from nothing but the randomized report, and so all of this only works
-on what the shuffle has paid for. It makes the threshold's promise stand by itself, whatever crowds are made from.
+on what the shuffle has paid for. It makes the threshold's promise independent of the shuffle's, whatever crowds are made from.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Frequency oracles in bulk, each found by being here."""
+"""Vectorized frequency oracles; every module of this package is registered."""
 
 import importlib
 import pkgutil

@@ -1,4 +1,4 @@
-"""Randomized response on Bloom filters in bulk: packed rows of bits, added up cohort by cohort, and regressed on the candidates."""
+"""Vectorized randomized response on Bloom filters: packed rows of bits, added up cohort by cohort, and regressed on the candidates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An entry for each value, or for some that are drawn, in bulk: noisy numbers or bits, added up value by value."""
+"""Vectorized mechanisms with an entry for each value, or for some that are drawn: noisy numbers or bits, added up value by value."""
 
 from __future__ import annotations
 

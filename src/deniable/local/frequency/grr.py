@@ -1,4 +1,4 @@
-"""Generalized randomized response in bulk: one column of symbols, counted."""
+"""Vectorized generalized randomized response: one column of symbols, counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sets of values that a report names by a few numbers, in bulk: reports are matched against candidates, one block of counters at a time."""
+"""Vectorized mechanisms whose reports name a set of values by a few numbers: these are matched with candidates in blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every mechanism for counting answers does in bulk: values in, reports, tally, estimate out.
+"""The vectorized half that all mechanisms for counting answers share: values in, reports, tally, estimate out.
 
 A mechanism adds the kernel that makes its reports, the kernel that counts them, and what the counters say.
 """
@@ -30,7 +30,7 @@ LARGEST_LISTING = 1 << 26
 
 
 class FrequencyOracle(ABC, Generic[SpecType]):
-    """The bulk half of a mechanism in the frame of ``client.frequency``."""
+    """The vectorized half of a mechanism of ``client.frequency``."""
 
     def __init__(self, spec: SpecType) -> None:
         self.spec = spec
@@ -121,7 +121,7 @@ class FrequencyOracle(ABC, Generic[SpecType]):
 
 
 class ListedOracle(FrequencyOracle[SpecType]):
-    """A bulk half that estimates everything it has counted, and then picks what was asked about."""
+    """A vectorized half that estimates everything it has counted, and then selects what was asked about."""
 
     @abstractmethod
     def count_law(self, n: int, counters: Array) -> CountLaw:
@@ -150,7 +150,7 @@ PureType = TypeVar("PureType", bound=PureProtocol)
 
 
 class PureOracle(ListedOracle[PureType]):
-    """The bulk half of a mechanism in the frame of ``client.pure``: its counters are supports."""
+    """The vectorized half of a mechanism of ``client.pure``: its counters are supports."""
 
     def count_law(self, n: int, counters: Array) -> Supports:
         return Supports(n, counters, *self.probabilities())

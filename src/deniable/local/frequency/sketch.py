@@ -1,4 +1,4 @@
-"""Sketches in bulk: a table of supports by function and cell, asked about any candidates afterwards."""
+"""Vectorized sketches: a table of supports by function and cell, asked about any candidates afterwards."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _BLOCK = 1 << 12
 
 
 class SketchOracle(FrequencyOracle[SketchType]):
-    """The bulk half of a mechanism in the frame of ``client.sketch``: its counters are a table, functions times cells."""
+    """The vectorized half of a mechanism of ``client.sketch``: its counters are a table, functions times cells."""
 
     @property
     def tally_counters(self) -> int:

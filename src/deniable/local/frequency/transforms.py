@@ -1,4 +1,4 @@
-"""One column of symbols or rows in bulk, counted, and then one transform for all values: by Hadamard matrices and projective geometries."""
+"""Vectorized mechanisms that count one column and estimate by a transform: Hadamard matrices and projective geometries."""
 
 from __future__ import annotations
 

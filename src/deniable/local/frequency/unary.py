@@ -1,4 +1,4 @@
-"""Unary encoding in bulk: packed rows of bits, added up column by column."""
+"""Vectorized unary encoding: packed rows of bits, added up column by column."""
 
 from __future__ import annotations
 

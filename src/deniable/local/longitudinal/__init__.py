@@ -1,4 +1,4 @@
-"""Mechanisms that answer again and again, in bulk, one file each, each found by being here."""
+"""Vectorized mechanisms for repeated answers; every module of this package is registered."""
 
 import importlib
 import pkgutil

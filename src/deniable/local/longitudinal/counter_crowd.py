@@ -57,7 +57,7 @@ class CounterCrowd:
 
     @property
     def answers_of(self) -> Array:
-        """How many bits each device keeps: times epsilon, what it has told so far."""
+        """How many bits each device keeps: times epsilon, the privacy that it has spent."""
         return np.asarray((self._kept != _NONE).sum(axis=1))
 
     def report(self, values: Any) -> Reports:

@@ -43,7 +43,7 @@ class Crowd:
         self._places: Array = np.empty(0, dtype=np.int64)  # where in the bank its permanent answer is
         self._bank: Array = np.empty((0, sum(column.row_bytes for column in spec.layout)), dtype=np.uint8)
         self._first: Array | None = None
-        """The rows that devices started with; of each, the personal part is for good."""
+        """The rows that devices started with; the personal part of each is permanent."""
 
     @property
     def permanent_answers(self) -> int:
@@ -52,7 +52,7 @@ class Crowd:
 
     @property
     def answers_of(self) -> Array:
-        """How many permanent answers each device keeps: times epsilon, what it has told so far."""
+        """How many permanent answers each device keeps: times epsilon, the privacy that it has spent."""
         return np.bincount(self._held >> _PEOPLE_SHIFT, minlength=0 if self._first is None else len(self._first))
 
     def report(self, values: Any) -> Reports:

@@ -1,4 +1,4 @@
-"""What every longitudinal mechanism does in bulk: the same steps as one device, for many devices at once.
+"""The vectorized half that all longitudinal mechanisms share: the same steps as one device, for many devices at once.
 
 ``privatize`` is one report of each of many devices that have nothing yet. ``kept`` makes their permanent answers, and ``again`` reports
 from these; both are batches with the columns of reports, so that what devices keep can be stored and merged like reports. ``Crowd`` uses
@@ -47,7 +47,7 @@ Batches = tuple[Reports, Reports]
 
 
 class MemoizedOracle(ABC):
-    """The bulk half of a mechanism in the frame of ``client.longitudinal``, beside what its one-step relative does."""
+    """The vectorized half of a mechanism of ``client.longitudinal``, on top of its one-step relative."""
 
     spec: Any
 
@@ -102,7 +102,7 @@ def instantaneous_answers(spec: LongitudinalSpec, kept: Reports, *, source: Sour
 
 
 def bulk_of(spec: Spec) -> MemoizedOracle:
-    """The bulk half of a longitudinal mechanism."""
+    """The vectorized half of a longitudinal mechanism."""
     return spec._bulk  # type: ignore[return-value]  # every longitudinal mechanism's is one
 
 

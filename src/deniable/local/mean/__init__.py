@@ -1,4 +1,4 @@
-"""Mechanisms for numbers in bulk, one file each, each found by being here."""
+"""Vectorized mechanisms for numbers; every module of this package is registered."""
 
 import importlib
 import pkgutil

@@ -1,4 +1,4 @@
-"""Points of a lattice in bulk: their sum and the sum of their squares, or, for a distribution, how often each of them came."""
+"""Vectorized mechanisms on a lattice of points: sums of points and squares, or, for a distribution, how often each point came."""
 
 from __future__ import annotations
 

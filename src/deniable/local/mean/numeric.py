@@ -1,4 +1,4 @@
-"""What every mechanism for numbers does in bulk: values in, reports and tally out.
+"""The vectorized half that all mechanisms for numbers share: values in, reports and tally out.
 
 A mechanism adds the kernel that makes its reports, and the kernel that counts them.
 """
@@ -26,7 +26,7 @@ Grid = tuple[float, float, float, float]
 
 
 class NumericOracle(ABC, Generic[SpecType]):
-    """The bulk half of a mechanism in the frame of ``client.numeric``."""
+    """The vectorized half of a mechanism of ``client.numeric``."""
 
     def __init__(self, spec: SpecType) -> None:
         self.spec = spec
@@ -82,7 +82,7 @@ class NumericOracle(ABC, Generic[SpecType]):
         return Tally(self.spec, reports.n, counters)
 
     def check_tally(self, tally: Any, candidates: Any) -> None:
-        """Refuse what is no tally of this spec."""
+        """Raise unless this is a tally of this spec."""
         self.refuse_candidates(candidates)
         if not isinstance(tally, Tally):
             raise ParameterError("tally", type(tally).__name__, allowed="a Tally", fix="write estimate(oracle.tally(reports))")

@@ -1,4 +1,4 @@
-"""One bit about a number, in bulk: eight people to a byte, counted by their ones."""
+"""Vectorized mechanisms that send one bit about a number: eight people to a byte, counted by their ones."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ SpecType = TypeVar("SpecType", bound=MeanSpec)
 
 
 class MeanOracle(NumericOracle[SpecType]):
-    """The bulk half of a mechanism in the frame of ``client.mean``."""
+    """The vectorized half of a mechanism of ``client.mean``."""
 
     @property
     def tally_counters(self) -> int:

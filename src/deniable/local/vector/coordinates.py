@@ -93,11 +93,11 @@ class CoordinateSampling:
         return [(place, self.spec.randomize(value[place], source)) for place in sorted(chosen)]
 
     def run(self, values: Any, *, source: Source | None = None) -> Estimate:
-        """Ask everybody, one row of a matrix each, and estimate the mean vector."""
+        """Ask all people, one row of a matrix each, and return the estimated mean vector."""
         rows = np.asarray(values)
         if rows.ndim != 2 or rows.shape[1] != self.dimension:
             raise DomainError("values", f"shape {rows.shape}", allowed=f"one row of {self.dimension} numbers each", fix="pass a matrix")
-        number_column(self.spec.domain, rows.ravel())  # whoever is not asked for a number that is not allowed is told so too
+        number_column(self.spec.domain, rows.ravel())  # numbers that nobody asks for are checked, too
         chosen = np.zeros((len(rows), self.asked), dtype=np.uint32)
         serve_everyone(len(rows), lambda part, words: fill_sets(self.dimension, chosen[part], words), source)
         return vector_of_means({place: self._mean(rows, chosen, place, source) for place in range(self.dimension)})

@@ -1,4 +1,4 @@
-"""What every mechanism for vectors does with reports in bulk: sums of numbers and of their squares, and the mean behind them.
+"""The vectorized half that all mechanisms for vectors share: sums of numbers and of their squares, and the mean behind them.
 
 A mechanism adds the kernel that makes its reports, the kernel that adds them up, and the units of what it added.
 """
@@ -24,7 +24,7 @@ SpecType = TypeVar("SpecType", bound=PrivUnit)
 
 
 class VectorOracle(ABC, Generic[SpecType]):
-    """The bulk half of a mechanism that sends noisy directions."""
+    """The vectorized half of a mechanism that sends noisy directions."""
 
     def __init__(self, spec: SpecType) -> None:
         self.spec = spec
@@ -39,7 +39,7 @@ class VectorOracle(ABC, Generic[SpecType]):
 
     @abstractmethod
     def moments(self, number: Array, square: Array) -> tuple[Array, Array]:
-        """The same in units of noise: means of numbers and of squares, each coordinate by itself."""
+        """The same in units of noise: means of numbers and of squares, each coordinate alone."""
 
     @abstractmethod
     def estimated(self, n: int, mean: Array, spread: Array) -> Estimate:

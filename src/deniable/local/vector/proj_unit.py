@@ -150,5 +150,5 @@ class BulkProjUnit(VectorOracle[ProjUnit]):
 
     def estimated(self, n: int, mean: Array, spread: Array) -> Estimate:
         scale = self.spec.radius / (self.spec.cap.m * self.spec.kappa)
-        drawn = scale**2 * spread / n  # the noise is part of it, and not known by itself
+        drawn = scale**2 * spread / n  # the noise is part of it, and not known alone
         return mean_vector(self.spec, n, scale * mean, drawn, drawn)

@@ -1,4 +1,4 @@
-"""One secret out of two: X25519 and ML-KEM-768 (FIPS 203) together, so that whoever breaks one of them has gained nothing.
+"""One secret out of two: X25519 and ML-KEM-768 (FIPS 203) together, so that breaking one of them gains nothing.
 
 What is recorded today may be opened by a quantum computer one day: it breaks X25519, and not ML-KEM as far as anybody knows. ML-KEM is
 young, and may fall to a better idea: then X25519 holds. Both secrets are hashed with all that was said in public, in the manner of X-Wing
@@ -10,7 +10,7 @@ and of the IRTF's hybrid KEMs::
     gives              32 bytes
 
 Every field has one length, so no two exchanges have the same info, and the sum is the digest of the terms. With HKDF as a random oracle,
-the result is random to whoever lacks one of the secrets. A changed ciphertext opens to another secret and to no error (ML-KEM rejects in
+the result is random to anyone who lacks one of the secrets. A changed ciphertext opens to another secret and to no error (ML-KEM rejects in
 silence), so what was agreed on is always confirmed: see ``side``.
 
 Encapsulation takes its randomness from OpenSSL, as HPKE does in ``sealing``: the library lets nobody else choose it.

@@ -132,7 +132,7 @@ class MaskingParty:
         return self._send(layout.MASKED, masked.tobytes())
 
     def _agree(self, body: bytes) -> bytes:
-        """A signature of who survived, so that nobody is told anything else."""
+        """Sign the list of survivors, so that all parties get the same one."""
         self._survivors = self._check_survivors(body)
         return self._send(layout.AGREED, self._digest())
 

@@ -63,12 +63,12 @@ def check_order(key: bytes, party: int) -> None:
 
 
 def seal_shares(shared: bytes, sum_: bytes, sender: int, receiver: int, plain: bytes, *, beside: bytes = b"") -> bytes:
-    """Two shares, sealed for one neighbor; what stands beside them is authenticated. The key seals this direction, and nothing else."""
+    """Two shares, sealed for one neighbor; the associated data is authenticated. The key seals this direction, and nothing else."""
     return AESGCM(_sealing_key(shared, sum_, sender, receiver)).encrypt(_ONCE, plain, beside)
 
 
 def open_shares(shared: bytes, sum_: bytes, sender: int, receiver: int, sealed: bytes, *, beside: bytes = b"") -> tuple[bytes, bytes]:
-    """Both shares; ProtocolError if they, or what stands beside them, are not from this sender, for this receiver and sum."""
+    """Both shares; ProtocolError if they, or the associated data, are not from this sender, for this receiver and sum."""
     try:
         plain = AESGCM(_sealing_key(shared, sum_, sender, receiver)).decrypt(_ONCE, sealed, beside)
     except InvalidTag as error:
@@ -77,7 +77,7 @@ def open_shares(shared: bytes, sum_: bytes, sender: int, receiver: int, sealed: 
 
 
 def pair_seed(shared: bytes, sum_: bytes, first: int, second: int) -> bytes:
-    """The key of the mask that two parties have in common, whoever of them asks."""
+    """Return the key of the mask that two parties share; both get the same one."""
     low, high = sorted((first, second))
     return derive(shared, b"mask" + sum_ + struct.pack("<II", low, high), 16)
 

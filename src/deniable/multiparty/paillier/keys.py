@@ -7,7 +7,7 @@ polynomial F of degree t - 1 modulo N m; decryptor i holds F(i). With D = l! and
     share         c_i = c^(2 D F(i))
     opening       x = L(product of c_i^(2 w_i)) / (4 D^2) mod N,  w_i = D times the product of j / (j - i) over all other j that open
 
-**Trust.** Whoever deals the keys knows them: the *dealer* is trusted to forget. t - 1 decryptors learn nothing from a sum (under the
+**Trust.** The *dealer* knows the keys and is trusted to forget them. t - 1 decryptors learn nothing from a sum (under the
 decisional composite residuosity assumption); t of them together open anything. So t is more than half of l: any two committees that open
 have a member in common, who opens one sum of an agreement and no other. Decryptors are taken to keep to the protocol: they do not
 prove that a share is right; one that is wrong by accident gives a number that is no valid packing, one that is made up on purpose need not.
@@ -128,7 +128,7 @@ def check_committee(decryptors: int, threshold: int) -> None:
 
 
 def deal(*, bits: int = 3072, decryptors: int, threshold: int, source: Source = SYSTEM) -> tuple[PublicKey, list[KeyShare]]:
-    """New keys: the public one, and a share for each decryptor. Whoever calls this must forget everything but the first (some seconds)."""
+    """New keys: the public one, and a share for each decryptor. The caller must forget everything but the first (some seconds)."""
     if bits not in BITS:
         raise ParameterError("bits", bits, allowed=f"one of {BITS}", fix="use 3072")
     check_committee(decryptors, threshold)  # before the primes, which take a while
@@ -197,7 +197,7 @@ def safe_prime(bits: int, source: Source = SYSTEM) -> int:
 
 
 def _is_prime(number: int) -> bool:
-    """Quick for most that are none; then 40 rounds of Miller and Rabin beside the test of Baillie, Pomerance, Selfridge and Wagstaff."""
+    """Quick for most that are none; then 40 rounds of Miller and Rabin, and the test of Baillie, Pomerance, Selfridge and Wagstaff."""
     return bool(gmpy2.powmod(2, number - 1, number) == 1 and gmpy2.is_prime(number, 40))
 
 
