@@ -338,7 +338,7 @@ export class Ledger {
   pending(task: TaskId): Promise<Entry[]>;
   /** The sum of all epsilons so far, over all tasks. */
   spent(): Promise<Rational>;
-  /** What this device has told so far and what it is worth to an observer, in plain words. */
+  /** What this device has reported so far and how much that reveals, in plain words. */
   statement(): Promise<string>;
 }
 

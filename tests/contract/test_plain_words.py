@@ -50,6 +50,19 @@ def test_a_promise_without_exceptions_names_none(model):
     assert ("delta" in said) == (model != "local")
 
 
+def test_a_curator_s_promise_names_who_must_be_trusted_and_from_whom_nothing_is_hidden():
+    said = Guarantee(epsilon=1.0, model="central", honest="the curator").statement()
+    assert "The curator can see the true answers, and must be trusted" in said
+    assert "Not protected: true answers, from those who must be trusted" in said
+
+
+def test_a_sum_s_promise_says_what_it_needs_and_that_parties_may_lie():
+    said = Guarantee(epsilon=1.0, model="multiparty", honest="8 of 10 parties").statement()
+    assert "needs 8 of 10 parties" in said
+    assert "computing power is limited" in said
+    assert "a party can send false numbers" in said
+
+
 def test_steps_become_peoples_own_numbers():
     features = Features.of({"age": (0, 120), "height": Numbers(50, 250, clip=True)})
     assert [features.original(0, steps) for steps in (-2048, 0, 1024, 2048)] == [0, 60, 90, 120]

@@ -67,7 +67,7 @@ export class Ledger {
     return sumOf(await this.entries());
   }
 
-  /** What this device has told so far and what it is worth to an observer, in plain words. */
+  /** What this device has reported so far and how much that reveals, in plain words. */
   async statement() {
     const entries = await this.entries();
     const [spent, limit] = [sumOf(entries), await this.limit()];

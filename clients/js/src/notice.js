@@ -1,10 +1,10 @@
 /**
- * Key notices: the short-lived keys that reports are sealed for, each signed by whoever will open the seals.
+ * Key notices: the short-lived keys that reports are sealed for, each signed by the party that will open the seals.
  *
  * A collector (the analyst) and each shuffler have a lasting Ed25519 identity, which stands in the task, and X25519 keys that come and go.
  * A notice says which key, for which role, from when to when, in seconds since 1970. A device takes the
- * one that is good when the period of its report begins: so all reports of a period are sealed for one key, and no crowd is split by who
- * fetched it when. It may have ended since.
+ * one that is good when the period of its report begins: so all reports of a period are sealed for one key, and no crowd is split
+ * by when a device fetched it. The key may have ended since.
  */
 
 import { parsed } from "./answer.js";

@@ -1,13 +1,13 @@
 /**
- * How strong a promise is, in words: the same verdicts as Python's `contract.verdict`, tied to it by `vectors/verdicts.json`.
+ * Verdicts: how strong a promise is, in the words of Python's `contract.verdict`, which `vectors/verdicts.json` holds.
  *
- * A verdict is about all answers that a task may ask of one person together, one line for each thing that decides what they are worth:
- * whether a shuffler is honest, and, where noise is drawn once and reused, whether the answer changes. Nothing is rounded up to certainty.
+ * A verdict covers all answers that a task may ask of one person, with one verdict for each condition that matters: whether a shuffler is
+ * honest, and, where noise is drawn once and reused, whether the answer changes. Nothing is rounded up to certainty.
  */
 
 /** @typedef {"strong" | "moderate" | "weak" | "very weak" | "none"} Level */
 
-/** @type {[Level, number][]} up to which strength a level reaches */
+/** @type {[Level, number][]} the largest strength of each level */
 const LIMITS = [
   ["strong", 1],
   ["moderate", 3],
@@ -20,7 +20,7 @@ const RARE = 1_000_000;
 /** What reused noise does not hide, whatever epsilon is. */
 const PATTERN = "Not covered: that it changes and when, which can show for certain, and what that gives away.";
 
-/** What (epsilon, delta) is worth to a person; `when` says under which condition it holds, if there is one. */
+/** What (epsilon, delta) means for a person; `when` is the condition under which it holds, if there is one. */
 export class Verdict {
   constructor(/** @type {number} */ epsilon, delta = 0, when = "", beyond = "") {
     this.epsilon = epsilon;
@@ -31,7 +31,7 @@ export class Verdict {
     Object.freeze(this);
   }
 
-  /** The logarithm of the best odds of a guess between two answers, in thousandths: epsilon, and a trifle more where delta is not 0. */
+  /** The logarithm of the best odds of a guess between two answers, to three decimals: epsilon, or slightly more with a delta. */
   get strength() {
     if (this.epsilon === Infinity || this.delta >= 1) return Infinity;
     const odds = this.epsilon + Math.log1p(this.delta * Math.exp(-this.epsilon)) - Math.log1p(-this.delta);
@@ -44,12 +44,12 @@ export class Verdict {
     return this.strength === Infinity || !found ? "none" : found[0];
   }
 
-  /** The level as people read it. */
+  /** The level in words for respondents. */
   get title() {
     return `${this.level === "none" ? "no" : this.level} privacy`;
   }
 
-  /** How often a guess between two answers is right, at most; rounded against the promise, and never to certainty. */
+  /** How often a guess between two answers is right at most, in words: rounded up, but never to certainty. */
   get guess() {
     if (this.level === "none") return "This can give your answer away for certain.";
     const odds = Math.exp(Math.min(this.epsilon, 700)); // beyond it, doubles overflow
@@ -65,12 +65,12 @@ export class Verdict {
   }
 
   toString() {
-    const told = `${capital(this.when ? `${this.when}: ${this.title}` : this.title)}.`;
-    return [told, this.guess, this.beyond].filter(Boolean).join(" ");
+    const first = `${capital(this.when ? `${this.when}: ${this.title}` : this.title)}.`;
+    return [first, this.guess, this.beyond].filter(Boolean).join(" ");
   }
 }
 
-/** The verdicts on all answers that a task may ask of one person: what holds on more trust first. */
+/** The verdicts on all answers that a task may ask of one person, those that need the most trust first. */
 export function verdicts(/** @type {import("./task.js").Task} */ task) {
   const { answers, epsilon, mixing } = task;
   const together = answers > 1 ? [`all ${answers.toLocaleString("en")} answers together`] : [];

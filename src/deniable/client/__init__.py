@@ -1,4 +1,4 @@
-"""What runs on a person's device, one mechanism per file, each found by being here. Standard library only.
+"""The code that runs on a person's device, one mechanism per file; every file here is registered. Standard library only.
 
 All of them are loaded on first use: a device pays for the mechanism it was built with, and for HTTP, TLS and SQLite only if it reports.
 """

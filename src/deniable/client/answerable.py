@@ -19,7 +19,7 @@ from deniable.errors import ParameterError, ProtocolError, WireError
 
 
 def task_domain(task: Task) -> Domain:
-    """What an answer to a task of rounds may be; WireError if its protocol does not say.
+    """Return what an answer to a task of rounds may be; WireError if its protocol does not say.
 
     A protocol has a ``domain``; or the ``columns`` of a table, or the ``features`` of a model and perhaps a ``label``: then it is a record.
     """
@@ -28,7 +28,7 @@ def task_domain(task: Task) -> Domain:
 
 @lru_cache(maxsize=64)
 def protocol_domain(protocol: bytes) -> Domain:
-    """What an answer to a protocol of rounds may be, from the protocol's canonical JSON; WireError if that does not say it."""
+    """Return what an answer to a protocol of rounds may be, from the protocol's canonical JSON; WireError if that does not say it."""
     content = parse_canonical(protocol)
     parts = content if isinstance(content, dict) else {}
     said = [name for name in ("domain", "columns", "features") if name in parts]
@@ -44,7 +44,7 @@ def protocol_domain(protocol: bytes) -> Domain:
 
 
 def check_answerable(task: Task, questions: Round) -> None:
-    """ProtocolError unless every question of a round has an answer for every value of the task's own domain."""
+    """Raise ProtocolError unless every question of a round has an answer for every value of the task's own domain."""
     domain = task_domain(task)
     for question in questions.questions:
         if not takes_all(question, domain):
@@ -55,7 +55,7 @@ def check_answerable(task: Task, questions: Round) -> None:
 
 
 def takes_all(question: Question, domain: Domain) -> bool:
-    """Whether a question can be answered by every value of a domain.
+    """Return whether a question can be answered by every value of a domain.
 
     >>> from deniable.client.grr import GRR
     >>> from deniable.contract.domain import Integers

@@ -67,7 +67,7 @@ class BloomRR(FrequencySpec):
 
     @staticmethod
     def size_for(*, false_positive: float, hashes: int | None = None) -> tuple[int, int]:
-        """The fewest bits, and the number of hashes, with which another value fits into a filter at a rate of at most ``false_positive``.
+        """Return the fewest bits, and their number of hashes, with a false-positive rate of at most ``false_positive``.
 
         Fewer hashes need more bits and less noise; leave ``hashes`` out for the fewest bits of all.
         """
@@ -86,7 +86,7 @@ class BloomRR(FrequencySpec):
         return self.cohorts * (self.bits + 1)
 
     def planned_variance(self, n: int, f: float, values: int) -> float:
-        """Where filters overlap, so many unknowns are solved for from so many bits, which costs a factor."""
+        """Return where filters overlap, so many unknowns are solved for from so many bits, which costs a factor."""
         bits = self.cohorts * self.bits
         return self.variance(n, f) * bits / (bits - values) if values < bits else inf
 
@@ -96,7 +96,7 @@ class BloomRR(FrequencySpec):
         return tuple((Coins(1.0, marked, p, self.bits - marked, q),) for marked in range(1, most + 1))
 
     def finishing(self, values: int) -> Work:
-        """What least squares take: a table of all bits and values, and its squares."""
+        """Return what least squares take: a table of all bits and values, and its squares."""
         bits, work = self.cohorts * self.bits, super().finishing(values)
         return Work(work.bytes + 32 * bits * values + 16 * values**2, bits * values**2 // 8, work.kept)
 
@@ -106,7 +106,7 @@ class BloomRR(FrequencySpec):
         return HashFamily(key_bits=self.domain.key_bits, range=self.bits, shared=True)
 
     def filter(self, cohort: int, key: int) -> int:
-        """The bits that a cohort sets for the value with this key."""
+        """Return the bits that a cohort sets for the value with this key."""
         functions = range(cohort * self.hashes, (cohort + 1) * self.hashes)
         places = {self.family.symbol(public_function(self.salt, function), key) for function in functions}
         return sum(1 << place for place in places)
@@ -163,12 +163,12 @@ class BloomRR(FrequencySpec):
         return OutputLaw(weights)
 
     def evidence(self, report: tuple[int, int], key: int) -> int:
-        """How many of the value's bits are set."""
+        """Return how many of the value's bits are set."""
         cohort, bits = report
         return (bits & self.filter(cohort, key)).bit_count()
 
     def variance(self, n: int, f: float = 0.0) -> float:
-        """The variance of a count among n reports, for any f, if the candidates' filters do not overlap."""
+        """Return the variance of a count among n reports, for any f, if the candidates' filters do not overlap."""
         check_crowd(n, f)
         return n * self.bit_variance / self.hashes
 
@@ -186,7 +186,7 @@ class BloomRR(FrequencySpec):
 
 
 def fits_by_chance(bits: int, hashes: int) -> float:
-    """The exact probability that all bits of another value are set in a value's filter, over the hash functions."""
+    """Return the exact probability that all bits of another value are set in a value's filter, over the hash functions."""
     taken = [0.0] * (hashes + 1)  # the law of how many different bits are set
     taken[0] = 1.0
     for _ in range(hashes):

@@ -1,4 +1,4 @@
-"""The board: what a collector has published, fetched once, and believed only under its signature."""
+"""The board: the tasks, rounds and keys that a collector publishes, fetched once and checked against its signature."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from deniable.contract.task import OpenedRound, Task
 from deniable.errors import ProtocolError, WireError
 
 KEPT = 86_400
-"""Seconds that keys are kept."""
+"""Seconds for which keys are kept."""
 
 
 class CurrentQuestions(NamedTuple):
-    """What a task asks now: the period, or number of the round, and the questions on the scale of their tickets."""
+    """What a task asks now: the period or the round's number, its questions, and the scale of the tickets."""
 
     period: int
     round: Round
     scale: int
 
     def question(self, ticket: int) -> Question | None:
-        """The question for the holder of a ticket; None if it is not the ticket's turn."""
+        """Return the question for the holder of a ticket; None if it is not the ticket's turn."""
         return self.round.question_of(ticket, self.scale)
 
 
 class RecipientKeys(NamedTuple):
-    """What a report is sealed for: the collector's key, and one of each shuffler in their order."""
+    """The keys that a report is sealed for: the collector's, and one of each shuffler in their order."""
 
     analyst: KeyNotice
     shufflers: tuple[KeyNotice, ...]
@@ -52,10 +52,10 @@ class _KeptKeys(NamedTuple):
 class Board:
     """A collector's tasks and rounds, shared by any number of reporters in a process, in any number of threads.
 
-    A task never changes and is fetched once. The round at hand is asked for every time, unless ``keep_rounds``: then it is kept until
-    ``refresh()``, for simulations whose devices all live in one process. The keys of those who shuffle and count are kept for
-    a period, at most a day: a key may be withdrawn. ``transport`` is the way to the collector, and ``connect`` makes one to a shuffler from
-    its address. ``sleep`` is the device's, unless a test brings its own.
+    A task never changes and is fetched once. The current round is fetched every time, unless ``keep_rounds``: then it is kept until
+    ``refresh()``, for simulations whose devices all live in one process. The keys of shufflers and collector are kept for a period, at most
+    a day, because a key may be withdrawn. ``transport`` connects to the collector, and ``connect`` makes a transport to a shuffler from its
+    address. ``sleep`` is the system's, unless a test replaces it.
 
     ``now`` is the time in seconds since 1970.
     """
@@ -84,19 +84,19 @@ class Board:
         return f"<Board of {self.transport!r}: {len(self._tasks)} tasks known>"
 
     def task(self, task_id: bytes) -> Task:
-        """The task with this id, ``task_id``; WireError if the collector hands out another one.
+        """Return the task with this id, ``task_id``; WireError if the collector hands out another one.
 
         ProtocolError if it has none, or one whose issuer's key no device may use.
         """
         if (known := self._tasks.get(task_id)) is not None:
             return known
-        with self._lock:  # whoever comes while it is fetched waits for it
+        with self._lock:  # other threads wait while one fetches it
             if task_id not in self._tasks:
                 self._tasks[task_id] = self._fetch_task(task_id)
             return self._tasks[task_id]
 
     def asked(self, task: Task, now: float) -> CurrentQuestions | None:
-        """What a task asks at a time; None before its start, after its end, and while no round is open."""
+        """Return what a task asks at a time; None before its start, after its end, and while no round is open."""
         if not task.start <= now < task.end:
             return None
         if task.rounds:
@@ -109,7 +109,7 @@ class Board:
         return None if period is None else CurrentQuestions(period, questions, questions.scale)
 
     def keys(self, task: Task, now: float) -> RecipientKeys:
-        """The keys that a report to a task of shuffle trust is sealed for at a time: the same for all reports of a period.
+        """Return the keys that a report to a task of shuffle trust is sealed for at a time: the same for all reports of a period.
 
         Fetched once for each period, and again after a day.
         """
@@ -124,7 +124,7 @@ class Board:
             return kept.keys
 
     def relay(self, url: str) -> Transport:
-        """The way to the shuffler at a URL, opened once."""
+        """Return the way to the shuffler at a URL, opened once."""
         with self._lock:
             return self._relay(url)
 
@@ -195,7 +195,7 @@ class Board:
 
 
 def _check_questions(task: Task, questions: Round) -> Round:
-    """The questions, if each keeps what the task promises: randomized on the device, at a pure epsilon of no more than the task's."""
+    """Return the questions, if each is randomized on the device at a pure epsilon of at most the task's; ProtocolError otherwise."""
     for question in questions.questions:
         promise = question.guarantee
         if promise.model != "local" or promise.delta or not max(promise.epsilon, question.epsilon) <= task.epsilon:
@@ -206,7 +206,7 @@ def _check_questions(task: Task, questions: Round) -> Round:
 
 
 def _read_signed(name: str, body: bytes) -> tuple[bytes, bytes]:
-    """The canonical bytes and the signature in an answer."""
+    """Return the canonical bytes and the signature in an answer."""
     try:
         content: Any = json.loads(body)
         return content[name].encode(), bytes.fromhex(content["signature"])
@@ -215,10 +215,10 @@ def _read_signed(name: str, body: bytes) -> tuple[bytes, bytes]:
 
 
 def error_code(answer: Response) -> object:
-    """The code of a collector's answer that says what is wrong; None if it says nothing, as somebody else's."""
+    """Return the code of a collector's answer that says what is wrong; None if somebody else sent it."""
     try:
         return json.loads(answer.body)["error"]["code"]
-    except (ValueError, TypeError, KeyError, RecursionError):  # by somebody else than a collector
+    except (ValueError, TypeError, KeyError, RecursionError):  # not from a collector
         return None
 
 

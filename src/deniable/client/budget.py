@@ -1,4 +1,4 @@
-"""The rules of every ledger: what one more answer costs, and whether a device may give it. Exact, and in one place."""
+"""The rules of every ledger: what one more answer costs, in exact numbers, and whether a device may give it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from deniable.errors import BudgetExceeded, ParameterError
 
 
 class Account(NamedTuple):
-    """What a ledger says about a task before an expense."""
+    """What a ledger holds about a task before an expense."""
 
     consented: bool
     latest: int | None
@@ -20,13 +20,13 @@ class Account(NamedTuple):
     in_period: int
     in_task: int
     spent: Fraction
-    """Over all tasks."""
+    """All epsilons so far, over all tasks."""
 
 
 def allow(task: Task, period: int, epsilon: float, account: Account, lifetime: Fraction, *, paid: bool = False) -> Fraction:
-    """The exact cost of one more answer, if every rule allows it; BudgetExceeded if one does not.
+    """Return the exact cost of one more answer; BudgetExceeded if a rule forbids it.
 
-    An answer drawn from a permanent one that was ``paid`` for costs nothing more. All other rules hold for it too.
+    An answer drawn from a memoized one that was ``paid`` for costs nothing more. All other rules still apply.
     """
     if not account.consented:
         raise no_consent(task.name)
@@ -51,7 +51,7 @@ def allow(task: Task, period: int, epsilon: float, account: Account, lifetime: F
 
 
 def no_consent(task: str) -> BudgetExceeded:
-    """The refusal of whatever the person did not agree to."""
+    """Return the error for a task that the person did not agree to."""
     return BudgetExceeded(
         "consent", f"none for {task!r}", allowed="a task that the person agreed to", fix="ask, then call ledger.consent()"
     )
@@ -59,7 +59,7 @@ def no_consent(task: str) -> BudgetExceeded:
 
 @lru_cache(maxsize=256, typed=True)  # typed: the float 0.1 equals a fraction that is not a tenth
 def exact(epsilon: float | str | Fraction) -> Fraction:
-    """The number that an epsilon was written as: 0.1 is a tenth.
+    """Return the number that an epsilon was written as: 0.1 is a tenth.
 
     >>> exact(0.1) + exact(0.2) == exact(0.3)
     True
@@ -71,12 +71,12 @@ def exact(epsilon: float | str | Fraction) -> Fraction:
 
 
 def decimal(number: Fraction) -> str:
-    """A sum of epsilons as people write it; short sums of decimals are shown exactly."""
+    """Return a sum of epsilons as people write it; short sums of decimals are shown exactly."""
     return f"{float(number):.12g}"
 
 
 def read_id(task: bytes | str) -> bytes:
-    """A task's id from its 32 bytes or their 64 hexadecimal digits."""
+    """Return a task's id from its 32 bytes or their 64 hexadecimal digits."""
     try:
         data = bytes.fromhex(task) if isinstance(task, str) else task
     except ValueError:

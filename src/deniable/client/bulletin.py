@@ -1,12 +1,12 @@
-"""Reports in the open: a folder that anyone may read takes the place of a collector, or stands beside one.
+"""The bulletin: a folder of reports that anyone may read, in place of a collector or next to one.
 
-What is posted is the very envelope that the ledger recorded, under the SHA-256 of its bytes: posting it again changes nothing, and it was
-paid for once, however many places it goes to. ``deniable tally`` counts a folder, and whoever counts the same files gets the same.
+A device posts the envelope that its ledger recorded, under the SHA-256 of its bytes. Posting it again changes nothing, and it is paid for
+once, however many places it goes to. ``deniable tally`` counts a folder, and everyone who counts the same files gets the same result.
 
-A file is complete from the moment it has its name, and all carry one and the same date. What remains to be seen is what a folder's host
-sees: who wrote a file, and when it appeared (its inode and the folder's own date tell). Copies of the folder tell neither.
+A file is complete as soon as it has its name, and all files carry the same date. Only the folder's host can see who wrote a file and when
+(its inode and the folder's own date show that). Copies of the folder show neither.
 
-A task with tokens or a secret is not for open folders: whoever reads a token there could spend it on a report of their own.
+Do not use open folders for a task with tokens or a secret: anyone who reads a token there could spend it on a report of their own.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from deniable.errors import ParameterError, ProtocolError, WireError
 REPORT, TASK = ".report", ".task"
 """How the names of files end: a report, and a task as a collector serves it."""
 ONE_DATE = 315_619_200
-"""The second of January 1980, of every file: the first day that all archives can write, wherever they are."""
+"""The date of every file, 2 January 1980: the first day that all archives can write in every time zone."""
 _REPORTS = "/v1/reports"
 
 
@@ -37,8 +37,8 @@ _REPORTS = "/v1/reports"
 class Bulletin:
     """An open ``folder`` as a device's transport: ``Reporter(Bulletin("open"), task=..., ledger=...)``.
 
-    The folder must be there: one that is not mounted leaves reports pending. Tasks are read from files in it named by their id, which a
-    device verifies as if a collector had sent them; rounds are a collector's to open.
+    The folder must exist: if it is not mounted, reports stay pending. Tasks are read from files named by their id, which a device verifies
+    as if a collector had sent them. Only a collector can open rounds.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -48,7 +48,7 @@ class Bulletin:
         return f"<Bulletin in {str(self.folder)!r}>"
 
     def request(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Response:
-        """What a collector would answer to a method, path, body and headers of HTTP; OSError if the folder does not take a report."""
+        """Return a collector's answer to a method, path, body and headers of HTTP; OSError if the folder does not take a report."""
         if method == "POST" and path == _REPORTS:
             for envelope in open_batch(body):
                 self._post(envelope)
@@ -71,8 +71,8 @@ class Everywhere:
     """Several places as one transport: collectors by address or transport, and folders as ``Bulletin``.
 
     A report is sent once every place has answered, and at least one has taken it; until then it is pending, and ``flush`` sends the same
-    bytes to all of them again, which does no harm. Folders come last, after every collector has answered: whoever reads a report in the
-    open must not be the first to bring a collector another one under its id. Tasks and rounds are asked for in turn, tokens at the first.
+    bytes to all of them again, which does no harm. Folders come last, after every collector has answered: otherwise anyone could read a
+    report in the open and send a collector another one under its id first. Tasks and rounds are asked for in turn, tokens at the first.
     """
 
     def __init__(self, *places: str | Transport) -> None:
@@ -87,7 +87,7 @@ class Everywhere:
         return f"<Everywhere: {', '.join(map(repr, self._places))}>"
 
     def request(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Response:
-        """The answer of all places to a report, or of the first that knows what is asked for, by method, path, body and headers of HTTP."""
+        """Send a report to all places, or anything else to the first that knows, by method, path, body and headers of HTTP."""
         if method == "POST" and path == _REPORTS:
             return self._send(body, headers)
         if method != "GET":
@@ -97,20 +97,20 @@ class Everywhere:
         return answer._replace(body=check_open(answer.body)) if public else answer
 
     def _ask(self, path: str, headers: Mapping[str, str]) -> Response:
-        """The first answer that says something; a place that is away may have known better than one that knows nothing."""
-        told: list[Response] = []
+        """Return the first answer that knows. If none does, a place that is away counts more: it might have known."""
+        answers: list[Response] = []
         missing: OSError | None = None
         for place in self._places:
             try:
-                told.append(place.request("GET", path, b"", headers))
+                answers.append(place.request("GET", path, b"", headers))
             except OSError as error:
                 missing = missing or error
                 continue
-            if told[-1].status == 200:
-                return told[-1]
+            if answers[-1].status == 200:
+                return answers[-1]
         if missing:
             raise missing
-        return told[0]
+        return answers[0]
 
     def close(self) -> None:
         """Close the connections to places that were given by address."""
@@ -119,34 +119,34 @@ class Everywhere:
 
     def _send(self, body: bytes, headers: Mapping[str, str]) -> Response:
         report = open_batch(body)[0].id
-        told: list[tuple[str, Response]] = []
+        answers: list[tuple[str, Response]] = []
         missing: OSError | None = None
         for place in self._places:
-            if isinstance(place, Bulletin) and (missing or any(state == PENDING for state, _ in told)):
+            if isinstance(place, Bulletin) and (missing or any(state == PENDING for state, _ in answers)):
                 break
             try:
                 answer = place.request("POST", _REPORTS, body, headers)
-                told.append((outcome(answer, report)[0], answer))
+                answers.append((outcome(answer, report)[0], answer))
             except OSError as error:
                 missing = missing or error
             except WireError as error:  # somebody else answered
                 missing = missing or TransportError(_REPORTS, "something else", allowed="a collector's answer", fix=str(error))
         if missing:
             raise missing
-        return next((answer for wanted in (PENDING, SENT) for state, answer in told if state == wanted), told[0][1])
+        return next((answer for wanted in (PENDING, SENT) for state, answer in answers if state == wanted), answers[0][1])
 
 
 def report_name(data: bytes) -> str:
-    """The name of a report's file."""
+    """Return the name of a report's file."""
     return hashlib.sha256(data).hexdigest() + REPORT
 
 
 def check_open(body: bytes) -> bytes:
-    """A task or a round as it was served; ProtocolError if the task asks for what must not lie open."""
+    """Return a task or a round as it was served; ProtocolError if the task must not be answered in the open."""
     try:
         admission = json.loads(json.loads(body)["task"]).get("admission", OPEN)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        return body  # no task: whoever asked for one will say so
+        return body  # no task: the caller that asked for one will raise
     if admission != OPEN:
         raise _not_open(f"a task with the admission {admission!r}")
     return body

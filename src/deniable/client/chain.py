@@ -15,7 +15,7 @@ Coin = tuple[Fraction, Fraction]
 
 
 def chained(first: Coin, second: Coin) -> Coin:
-    """The coin of throwing two coins, the second about the outcome of the first.
+    """Return the coin of throwing two coins, the second about the outcome of the first.
 
     >>> chained((Fraction(3, 4), Fraction(1, 4)), (Fraction(3, 4), Fraction(1, 2)))
     (Fraction(11, 16), Fraction(9, 16))
@@ -25,13 +25,13 @@ def chained(first: Coin, second: Coin) -> Coin:
 
 
 def odds(coin: Coin) -> Fraction:
-    """The ratio of the odds of a 1: what a bit that turns on and another that turns off cost together."""
+    """Return the ratio of the odds of a 1: what a bit that turns on and another that turns off cost together."""
     p, q = coin
     return p * (1 - q) / ((1 - p) * q)
 
 
 def last(accepts: Callable[[int], bool], low: int, high: int) -> int:
-    """The largest integer from ``low`` to ``high`` that is accepted, where all below an accepted one are; ``low`` - 1 if none is.
+    """Return the largest integer from ``low`` to ``high`` that is accepted, where all below an accepted one are; ``low`` - 1 if none is.
 
     >>> last(lambda x: x * x <= 50, 0, 100)
     7
@@ -46,7 +46,7 @@ def last(accepts: Callable[[int], bool], low: int, high: int) -> int:
 
 
 def bits_again(bits: int, count: int, keep: int, rise: int, source: Source) -> int:
-    """Each of ``count`` bits thrown again: a 1 stays with the threshold ``keep``, a 0 becomes one with ``rise``.
+    """Randomize ``count`` bits once more: a 1 stays with the threshold ``keep``, a 0 becomes one with ``rise``.
 
     Where both change equally often one draw for each bit is enough: whether it is flipped.
     """
@@ -57,7 +57,7 @@ def bits_again(bits: int, count: int, keep: int, rise: int, source: Source) -> i
 
 
 def again_law(bits: int, count: int, second: Coin) -> dict[int, Fraction]:
-    """The exact law of ``bits_again``."""
+    """Return the exact law of ``bits_again``."""
     weights = {0: Fraction(1)}
     for place in range(count):
         one = second[0] if bits >> place & 1 else second[1]
@@ -66,7 +66,7 @@ def again_law(bits: int, count: int, second: Coin) -> dict[int, Fraction]:
 
 
 def exact_share(name: str, value: Any) -> Fraction:
-    """A number as it is written, exactly: 0.2 and "1/5" are the same. ParameterError if it is none.
+    """Return a number as it is written, exactly: 0.2 and "1/5" are the same. ParameterError if it is none.
 
     >>> exact_share("gamma", 0.2)
     Fraction(1, 5)

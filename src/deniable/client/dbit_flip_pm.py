@@ -23,7 +23,7 @@ from deniable.errors import ParameterError
 
 @mechanism
 class DBitFlipPM(LongitudinalSpec, DBitFlip):
-    """Draw b of the d values for good. For each of them that the device comes to hold, and once for all others, keep b noisy bits.
+    """Draw b of the d values permanently. For each of them that the device ever holds, and once for all others, keep b noisy bits.
 
     ``bits`` is b, as in ``DBitFlip``. With ``first_epsilon`` left out the kept bits are sent as they are, as Microsoft's telemetry does;
     below ``epsilon``, each report flips every bit with a probability gamma besides (output perturbation): see ``with_gamma``.
@@ -48,7 +48,7 @@ class DBitFlipPM(LongitudinalSpec, DBitFlip):
 
     @classmethod
     def with_gamma(cls, gamma: Any, *, epsilon: float, bits: int, **domain: Any) -> DBitFlipPM:
-        """Output perturbation with a given probability; the epsilon that one report then has is computed."""
+        """Return a spec with this probability of output perturbation; the epsilon of one report is computed from it."""
         flip = exact_share("gamma", gamma)
         if not 0 <= flip < Fraction(1, 2):
             raise ParameterError("gamma", gamma, allowed="a probability from 0 to below 1/2", fix="try 0.2, as the deployment did")
@@ -123,7 +123,7 @@ class DBitFlipPM(LongitudinalSpec, DBitFlip):
         return OutputLaw({chosen if self.bits > 1 else chosen[0]: Fraction(1, comb(self.domain_size, self.bits)) for chosen in sets})
 
     def class_of(self, key: int, personal: Any) -> int:
-        """The place of the value among the buckets; one more for all that were not drawn."""
+        """Return the place of the value among the buckets; one more for all that were not drawn."""
         chosen = personal if self.bits > 1 else (personal,)
         return chosen.index(key) if key in chosen else self.bits
 

@@ -127,7 +127,7 @@ class DBitFlip(LinearProtocol):
         return OutputLaw({report: weight / sets for report, weight in weights.items()})
 
     def evidence(self, report: Any, key: int) -> int:
-        """0 if the value was not drawn; 1 if its bit is 0; 2 if its bit is 1."""
+        """Return 0 if the value was not drawn; 1 if its bit is 0; 2 if its bit is 1."""
         chosen, bits = (report[0] if self.bits > 1 else report[:1]), report[1]
         return 1 + (bits >> chosen.index(key) & 1) if key in chosen else 0
 
@@ -157,7 +157,7 @@ class DBitFlip(LinearProtocol):
         return (p * (1 - p**b) / q + no_bit) / self.domain_size
 
     def _draw(self, source: Source) -> tuple[int, ...]:
-        """Distinct values, every set equally likely (Floyd): a value that is in already stands for the newest one that could come."""
+        """Return distinct values, every set equally likely (Floyd): a value drawn twice stands for the newest one that could come."""
         chosen: set[int] = set()
         for newest in range(self.domain_size - self.bits, self.domain_size):
             drawn = source.below(newest + 1)
@@ -165,5 +165,5 @@ class DBitFlip(LinearProtocol):
         return tuple(sorted(chosen))
 
     def _report(self, chosen: tuple[int, ...], bits: int) -> Any:
-        """A single bucket travels as a number, several as a tuple."""
+        """Return a single bucket travels as a number, several as a tuple."""
         return (chosen if self.bits > 1 else chosen[0]), bits

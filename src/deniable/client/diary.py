@@ -1,8 +1,8 @@
 """The diary: what one device keeps for one question that it answers again and again.
 
-It holds the personal part, drawn once for all, and one permanent answer for each class of values that the device has held. A ledger keeps
-diaries for good, because a permanent answer that is drawn twice is paid for twice. Losing one is a reset: the device starts over, what
-was told before stays told, and what is told afterwards adds to it.
+It holds the personal part, drawn once, and one permanent answer for each class of values that the device has held. A ledger keeps diaries
+permanently, because a permanent answer that is drawn twice is paid for twice. Losing one is a reset: the device starts over, and later
+reports reveal something in addition to the earlier ones.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Diary:
 
     ``name`` is that of the question, where a task has several.
 
-    Open it with what was kept; ``known`` then says whether the answer follows from something that was paid for already. ``report`` draws
-    what is missing and the report itself; ``drawn`` is what must be kept before the report leaves the device.
+    Open it with what was kept; then ``known`` is True if the answer was already paid for. ``report`` draws what is missing and the report
+    itself; ``drawn`` is what must be kept before the report leaves the device.
 
     >>> from deniable.client import LongitudinalGRR
     >>> spec, kept = LongitudinalGRR(domain_size=3, epsilon=2.0, first_epsilon=1.0), {}
@@ -50,11 +50,11 @@ class Diary:
         self._kept: dict[str, bytes] | None = None
         self.drawn: dict[str, bytes] = {}
 
-    def __repr__(self) -> str:  # without the value: a person's answer is in no log
+    def __repr__(self) -> str:  # without the value: a person's answer must not get into logs
         return f"<Diary for {self.spec!r}>"
 
     def open(self, kept: Mapping[str, bytes]) -> None:
-        """Take over what the device keeps for this question."""
+        """Load what the device keeps for this question."""
         self._kept, self.drawn = dict(kept), {}
 
     @property
@@ -66,7 +66,7 @@ class Diary:
         return PERSONAL in kept and str(self.spec.class_of(self._key, self._personal)) in kept
 
     def report(self, source: Source = SYSTEM) -> Any:
-        """One report. Whatever it is drawn from is in ``drawn``, if it was not kept before."""
+        """Return one report. What it is drawn from is in ``drawn``, unless it was kept before."""
         kept, spec = self._opened, self.spec
         personal: Any = ()
         if spec.personal_layout:
@@ -94,7 +94,7 @@ class Diary:
 
 
 def history(spec: Longitudinal, values: Iterable[Any], source: Source = SYSTEM) -> tuple[Any, ...]:
-    """The successive reports of one device that holds these values in turn, and keeps what it must keep.
+    """Return the successive reports of one device that holds these values in turn, and keeps what it must keep.
 
     >>> from deniable.client import LongitudinalGRR
     >>> len(history(LongitudinalGRR(domain_size=3, epsilon=2.0), [0, 0, 1]))

@@ -50,7 +50,7 @@ class DiscreteLaplace(LatticeProtocol):
     tight: ClassVar[bool] = False  # the floor costs up to 1e-6 of epsilon
 
     def usual_steps(self) -> int:
-        """A scale of about 128 steps: the grid then costs less than 1e-5 of the variance."""
+        """Return a scale of about 128 steps: the grid then costs less than 1e-5 of the variance."""
         return max(1, round(128 * self.epsilon))
 
     def resolve(self) -> None:

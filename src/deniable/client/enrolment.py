@@ -1,4 +1,4 @@
-"""A device's tokens: drawn, signed unseen in exchange for a code, kept in the ledger, and put on reports.
+"""A device's one-time tokens: drawn, signed blindly in exchange for a code, kept in the ledger, and put on reports.
 
 What was drawn is kept before anything is sent, so that after a crash or a lost answer the very same request is made again, and the issuer
 gives the same answer. The first answer to a task takes the first token, the second the second: which one is settled by the ledger, in the
@@ -44,7 +44,7 @@ Stamp = Callable[[Envelope, int], Envelope]
 
 
 def enrol(task: Task, code: str, ledger: Ledger, post: Callable[[bytes], Response], source: Source) -> None:
-    """Exchange a code for tokens and keep them; nothing if they are there already."""
+    """Exchange a code for tokens and keep them; do nothing if the ledger has them already."""
     if task.admission != TOKEN:
         raise ParameterError("task", task.name, allowed="a task with one-time tokens", fix="report without enrolling")
     check_issuer(task)
@@ -65,7 +65,7 @@ def enrol(task: Task, code: str, ledger: Ledger, post: Callable[[bytes], Respons
 
 
 def stamp_for(task: Task, ledger: Ledger, secret: str | None) -> Stamp:
-    """What puts the token on this device's reports; an error if it has none that the task asks for."""
+    """Return the function that puts the token on a report; raise if the task asks for a token that this device does not have."""
     if task.admission == OPEN:
         return lambda envelope, _: envelope
     if task.admission == SECRET:
@@ -76,7 +76,7 @@ def stamp_for(task: Task, ledger: Ledger, secret: str | None) -> Stamp:
 
 
 def seeds_for(task: Task, ledger: Ledger) -> Callable[[Spec, int], tuple[int, ...]]:
-    """The seed that is assigned to a report, given its mechanism and how many answers the task had before; empty if it draws its own."""
+    """Return what gives a report its assigned seed, from its mechanism and the number of earlier answers; empty if it draws its own."""
     if task.seeds != ASSIGNED:
         return lambda _spec, _place: ()
     tokens = _tokens(task, ledger)
@@ -84,7 +84,7 @@ def seeds_for(task: Task, ledger: Ledger) -> Callable[[Spec, int], tuple[int, ..
 
 
 def read_secret(text: str | None) -> bytes:
-    """The secret that those who take part share, as the operator handed it out; never shown in an error."""
+    """Return the shared secret behind the text that the operator handed out; no error ever shows it."""
     try:
         found = bytes.fromhex((text or "").strip().removeprefix(SECRET_MARK))
     except ValueError:

@@ -1,4 +1,4 @@
-"""What all mechanisms with an exact law share, for counts and for numbers: the epsilon that the law really has, and the promise.
+"""Mechanisms with an exact law, for counts and for numbers: the epsilon that the law really has, and its guarantee.
 
 The exact joint law of successive reports of one device, which keeps its permanent answers, is here as well.
 """
@@ -47,7 +47,7 @@ class ExactSpec(Spec):
     @classmethod
     @abstractmethod
     def example(cls, epsilon: float | None = None, size: int | None = None) -> Self:
-        """A spec whose reports can all be enumerated, unless ``epsilon`` or the ``size`` of its domain is too large for that."""
+        """Return a spec whose reports can all be enumerated, unless ``epsilon`` or the ``size`` of its domain is too large for that."""
 
     def resolve(self) -> None:
         """Fill in the parameters that were left open, once epsilon and domain are known to be good."""
@@ -74,7 +74,7 @@ class ExactSpec(Spec):
 
     @abstractmethod
     def event(self, report: Any, keys: tuple[int, ...]) -> Hashable:
-        """What a report shows about the values with these keys, in a few classes; audits by sampling count them."""
+        """Return what a report shows about the values with these keys, in a few classes; audits by sampling count them."""
 
     @property
     def guarantee(self) -> Guarantee:
@@ -83,7 +83,7 @@ class ExactSpec(Spec):
 
 
 def history_law(spec: Longitudinal, values: Sequence[Any], seed: tuple[int, ...]) -> OutputLaw[tuple[Any, ...]]:
-    """The law of the reports of a device that holds these values in turn."""
+    """Return the law of the reports of a device that holds these values in turn."""
     if spec.outputs ** len(values) > LARGEST_LAW:
         allowed = f"at most {LARGEST_LAW} different histories"
         raise ParameterError("values", f"{len(values)} of them", allowed=allowed, fix="use a smaller domain, or fewer reports")
@@ -101,7 +101,7 @@ def history_law(spec: Longitudinal, values: Sequence[Any], seed: tuple[int, ...]
 
 
 def _repeated(spec: Longitudinal, group: int, personal: Any, count: int) -> dict[tuple[Any, ...], Fraction]:
-    """The joint law of so many answers from one permanent answer."""
+    """Return the joint law of so many answers from one permanent answer."""
     weights: defaultdict[tuple[Any, ...], Fraction] = defaultdict(Fraction)
     for memo, chance in spec.permanent_law(group, personal).items():
         answers = spec.instantaneous_law(memo)

@@ -42,7 +42,7 @@ class FileLedger(Ledger):
 
     Every step is one SQLite transaction that takes the write lock before it looks, so that two processes never both see the last of the
     budget. Each step opens the file and closes it: there is nothing to close, and nothing that a fork could damage. A file that cannot
-    be read stops all spending; starting afresh would forget what was spent, so this is left to the person.
+    be read stops all spending. Only the person may start afresh, because that forgets what was spent.
 
     ``lifetime_epsilon`` is not kept in the file: it is the app's promise, and the same for everyone who opens the file. A step waits at
     most ``timeout`` seconds for another process.
@@ -64,7 +64,7 @@ class FileLedger(Ledger):
     # --- the file ---
 
     def _create(self) -> None:
-        """The file, new and empty if there was none, and its owner's alone."""
+        """Create the file if there is none, readable by its owner only."""
         try:
             with _opening, suppress(FileExistsError):
                 # Only its creator opens the file other than through SQLite: closing a file gives up the locks that its process has on it.
@@ -78,9 +78,9 @@ class FileLedger(Ledger):
 
     @contextmanager
     def _step(self) -> Iterator[sqlite3.Connection]:
-        """One step of the journal, in a connection of its own."""
+        """Take one step of the journal, in a connection of its own."""
         try:
-            address = f"{self.path.as_uri()}?mode=rw"  # a file that has vanished is not made again in silence
+            address = f"{self.path.as_uri()}?mode=rw"  # a file that has vanished is not silently created again
             with closing(sqlite3.connect(address, uri=True, timeout=self._timeout, isolation_level=None)) as database:
                 database.execute("PRAGMA synchronous = EXTRA")  # FULL, and the journal's removal survives a loss of power as well
                 database.execute("PRAGMA fullfsync = ON")  # macOS: past the disk's own cache
@@ -190,7 +190,7 @@ def _has_consent(database: sqlite3.Connection, task: bytes) -> bool:
 
 
 def _spent(database: sqlite3.Connection) -> Fraction:
-    """Added by equal epsilons, exactly: the file holds fractions, not floats."""
+    """Return the exact sum, added by equal epsilons: the file holds fractions, not floats."""
     return sum(
         (Fraction(epsilon) * count for epsilon, count in database.execute("SELECT epsilon, COUNT(*) FROM entry GROUP BY 1")), Fraction(0)
     )

@@ -1,4 +1,4 @@
-"""What all mechanisms for counting answers share, whatever their reports look like: domain, privacy, randomizing, the exact law.
+"""Mechanisms that count answers, whatever their reports look like: domain, privacy, randomizing, the exact law.
 
 In a linear protocol each report gives every value a score, and the scores of all reports add up to the estimated counts. ``pure`` adds
 those where a report supports some values and not others.
@@ -74,8 +74,10 @@ class FrequencySpec(ExactSpec):
 
     def __repr__(self) -> str:
         shown = f"domain_size={self.domain_size}" if isinstance(self.domain, IndexRange) else f"domain={self.domain!r}"
-        told = [f for f in fields(self) if f.name not in ("domain_size", "domain", "epsilon") and getattr(self, f.name) != f.default]
-        own = [f"{f.name}={getattr(self, f.name)!r}" for f in told]
+        shown_fields = [
+            f for f in fields(self) if f.name not in ("domain_size", "domain", "epsilon") and getattr(self, f.name) != f.default
+        ]
+        own = [f"{f.name}={getattr(self, f.name)!r}" for f in shown_fields]
         return f"{type(self).__name__}({', '.join([shown, f'epsilon={self.epsilon!r}', *own])})"
 
     if TYPE_CHECKING:  # what the bulk half returns, for editors and type checkers
@@ -88,19 +90,19 @@ class FrequencySpec(ExactSpec):
 
     @abstractmethod
     def perturb(self, key: int, source: Source) -> Any:
-        """The report of someone whose value has this key."""
+        """Return the report of someone whose value has this key."""
 
     @abstractmethod
     def output_law(self, key: int, seed: tuple[int, ...]) -> OutputLaw[Any]:
-        """The exact law of ``perturb`` for a key, given the seed."""
+        """Return the exact law of ``perturb`` for a key, given the seed."""
 
     @abstractmethod
     def evidence(self, report: Any, key: int) -> int:
-        """What a report shows about the value with this key, in a few classes; audits by sampling count them."""
+        """Return what a report shows about the value with this key, in a few classes; audits by sampling count them."""
 
     @abstractmethod
     def variance(self, n: int, f: float = 0.0) -> float:
-        """The variance of an estimated count among n reports, for a value held by a fraction f of their senders."""
+        """Return the variance of an estimated count among n reports, for a value held by a fraction f of their senders."""
 
     @property
     @abstractmethod
@@ -125,7 +127,7 @@ class FrequencySpec(ExactSpec):
         return sum(-(-73 * column.count // 640) if column.packed else column.count for column in self.layout)
 
     def tally_steps(self, n: int, values: int) -> int:
-        """Steps of about a nanosecond to count n reports for so many values: each one is added up, or compared with the candidates."""
+        """Return the steps, of about a nanosecond, to count n reports for so many values: add each one up, or compare it."""
         if self.candidates_at_tally:
             return n * -(-values // 8)  # eight at a time
         return n * sum(-(-column.count // 16) if column.packed else column.count for column in self.layout)  # sixteen bits at a time
@@ -136,15 +138,15 @@ class FrequencySpec(ExactSpec):
         return 0.0
 
     def planned_variance(self, n: int, f: float, values: int) -> float:
-        """The variance of a count among n people to plan with, where so many values are asked about and a fraction f holds this one."""
+        """Return the variance of a count to plan with: n people, so many values, and a fraction f that holds this one."""
         return self.variance(n, f) + self.shared_variance * n * n
 
     def worst_variance(self, n: int, values: int) -> float:
-        """The same for a value that nobody holds, whatever the others hold."""
+        """Return the same for a value that nobody holds, whatever the others hold."""
         return self.planned_variance(n, 0.0, values)
 
     def most_score(self, values: int) -> float:
-        """What one report, made up, can add to the counts of so many values together."""
+        """Return what one report, made up, can add to the counts of so many values together."""
         return min(values, self.most_supported) * self.influence
 
     @property
@@ -169,7 +171,7 @@ class FrequencySpec(ExactSpec):
 
     @classmethod
     def example(cls, epsilon: float | None = None, size: int | None = None) -> Self:
-        """By default with few values and parameters that keep reports few; the code is the same.
+        """Return a spec, by default with few values and few possible reports; the code is the same.
 
         >>> from deniable.client import OUE
         >>> OUE.example()
@@ -184,15 +186,15 @@ class FrequencySpec(ExactSpec):
         return tuple(self.evidence(report, key) for key in keys)
 
     def counters(self, values: int) -> int:
-        """How many counters a tally about so many values has: one for each of them, or one for each of the domain."""
+        """Return how many counters a tally about so many values has: one for each of them, or one for each of the domain."""
         return values if self.candidates_at_tally else self.domain_size
 
     def randomize(self, value: Any, source: Source = SYSTEM) -> Any:
-        """One person's report."""
+        """Return one person's report."""
         return self.perturb(self.domain.key(value), source)
 
     def law(self, value: Any, *, seed: tuple[int, ...] = ()) -> OutputLaw[Any]:
-        """The exact output law for a value, as Fractions; for mechanisms with a seed, given that seed."""
+        """Return the exact output law for a value, as Fractions; for mechanisms with a seed, given that seed."""
         if self.outputs > LARGEST_LAW:
             raise ParameterError("domain_size", self.domain_size, allowed=f"at most {LARGEST_LAW} different reports", fix="shrink it")
         if len(seed) != self.seed_words or not all(type(word) is int and 0 <= word < ONE for word in seed):
@@ -216,11 +218,11 @@ class LinearProtocol(FrequencySpec):
 
     @abstractmethod
     def score(self, report: Any, key: int) -> Fraction:
-        """What one report adds to the count of the value with this key, exactly; its expectation is 1 for a holder and 0 for others."""
+        """Return what one report adds to the count of the value with this key, exactly; expected 1 for a holder, 0 for others."""
 
 
 def check_crowd(n: object, f: object) -> None:
-    """Refuse a crowd that cannot be."""
+    """Raise unless ``n`` is a number of people and ``f`` a share of them."""
     if not (isinstance(n, int | float) and isinstance(f, int | float) and n >= 0 and 0 <= f <= 1):
         raise ParameterError(
             "n, f",

@@ -15,7 +15,7 @@ _BASES = (2, 7, 61)
 
 
 def is_prime(number: int) -> bool:
-    """Whether a number is prime. Miller-Rabin with these bases is exact below 4,759,123,141 (Jaeschke 1993): for 32 bits.
+    """Return whether a number is prime. Miller-Rabin with these bases is exact below 4,759,123,141 (Jaeschke 1993): for 32 bits.
 
     >>> [number for number in range(30) if is_prime(number)], is_prime(2**32 - 5), is_prime(2**32 - 3)
     ([2, 3, 5, 7, 11, 13, 17, 19, 23, 29], True, False)
@@ -31,14 +31,14 @@ def is_prime(number: int) -> bool:
 
 
 def next_prime(number: int) -> int:
-    """The smallest prime that is not below a number."""
+    """Return the smallest prime that is not below a number."""
     while not is_prime(number):
         number += 1
     return number
 
 
 def points_in(order: int, dimension: int) -> int:
-    """How many lines through the origin there are in a space of so many coordinates modulo the order.
+    """Return how many lines through the origin there are in a space of so many coordinates modulo the order.
 
     >>> [points_in(order, 3) for order in (2, 3, 5)]
     [7, 13, 31]
@@ -48,7 +48,7 @@ def points_in(order: int, dimension: int) -> int:
 
 
 def best_geometry(count: int, epsilon: float, order: int | None = None, dimension: int | None = None) -> tuple[int, int]:
-    """The order and the dimension with the least variance, averaged over ``count`` values; what is given is only checked.
+    """Return the order and the dimension with the least variance, averaged over ``count`` values; what is given is only checked.
 
     >>> [best_geometry(128, epsilon) for epsilon in (0.5, 1.0, 2.0, 4.0)]
     [(3, 6), (3, 6), (11, 3), (127, 2)]
@@ -73,7 +73,7 @@ def best_geometry(count: int, epsilon: float, order: int | None = None, dimensio
 
 
 def _orders(count: int, epsilon: float, dimension: int, work: int) -> list[int]:
-    """The primes worth looking at. As the order grows the variance falls to a minimum and rises: the best one is next to the minimum."""
+    """Return the primes worth trying. As the order grows, the variance falls to a minimum and rises: the best is next to the minimum."""
     orders = range(2, int(LARGEST_GEOMETRY ** (1 / (dimension - 1))) + 2)
     first = bisect_left(orders, count, key=lambda q: points_in(q, dimension))
     last = bisect_left(orders, work + 1, key=lambda q: points_in(q, dimension) * q * (dimension - 2))
@@ -84,7 +84,7 @@ def _orders(count: int, epsilon: float, dimension: int, work: int) -> list[int]:
 
 
 def _spread(count: int, epsilon: float, order: int, dimension: int) -> float:
-    """The variance for each report, averaged over the values."""
+    """Return the variance for each report, averaged over the values."""
     points, orthogonal, shared = (points_in(order, dimension - k) for k in range(3))
     excess = expm1(epsilon)
     total = excess * orthogonal + points

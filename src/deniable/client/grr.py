@@ -95,7 +95,7 @@ class GRR(PureProtocol):
         return report == key
 
     def epsilon_after(self, sampling: int) -> float:
-        """The log of 1 + (p / q - 1) / sampling: a report y has the probability q + (p - q) P(the input is y), P from 0 to 1 / sampling."""
+        """Return ln(1 + (p / q - 1) / sampling): a report y has the probability q + (p - q) P(input is y), P from 0 to 1 / sampling."""
         return log_above(1 + (self.ratio - 1) / sampling) if sampling > 1 else self.epsilon
 
     @classmethod
@@ -119,7 +119,7 @@ class GRR(PureProtocol):
 
 
 def keep_or_replace(symbol: int, count: int, keep: int, source: Source) -> int:
-    """The symbol, with the threshold ``keep``, or another of the ``count`` symbols, each equally likely."""
+    """Return the symbol, with the threshold ``keep``, or another of the ``count`` symbols, each equally likely."""
     if source.bernoulli(keep):
         return symbol
     other = source.below(count - 1)

@@ -91,7 +91,7 @@ class HadamardResponse(LinearProtocol):
         return self.outputs
 
     def finishing(self, values: int) -> Work:
-        """What the fast transform takes."""
+        """Return what the fast transform takes."""
         return super().finishing(values)._replace(steps=self.outputs * self.order.bit_length())
 
     @property
@@ -99,7 +99,7 @@ class HadamardResponse(LinearProtocol):
         return self.blocks * self.order
 
     def place(self, key: int) -> tuple[int, int]:
-        """The block and the row of the value with this key."""
+        """Return the block and the row of the value with this key."""
         return key % self.blocks, 1 + key // self.blocks
 
     def perturb(self, key: int, source: Source) -> int:
@@ -122,7 +122,7 @@ class HadamardResponse(LinearProtocol):
         return OutputLaw(weights)
 
     def evidence(self, report: int, key: int) -> int:
-        """1 for a marked symbol of the value's block, -1 for an unmarked one, 0 outside the block."""
+        """Return 1 for a marked symbol of the value's block, -1 for an unmarked one, 0 outside the block."""
         block, row = self.place(key)
         if report // self.order != block:
             return 0
@@ -132,7 +132,7 @@ class HadamardResponse(LinearProtocol):
         return self.evidence(report, key) / self.gap
 
     def variance(self, n: int, f: float = 0.0) -> float:
-        """The variance of a count among n reports if the people who do not hold the value are spread evenly over the others."""
+        """Return the variance of a count among n reports if the people who do not hold the value are spread evenly over the others."""
         check_crowd(n, f)
         size, larger = divmod(self.domain_size, self.blocks)  # `larger` blocks have one value more
         pairs = larger * (size + 1) * size + (self.blocks - larger) * size * (size - 1)
@@ -146,7 +146,7 @@ class HadamardResponse(LinearProtocol):
         return -(-self.domain_size // self.blocks)  # those of the largest block
 
     def worst_variance(self, n: int, values: int) -> float:
-        """Everybody else in the same block."""
+        """Return the variance with everybody else in the same block."""
         return n * float((self.marked + self.unmarked) / self.gap**2)
 
     @property
@@ -160,7 +160,7 @@ class HadamardResponse(LinearProtocol):
 
 
 def _symbol(row: int, rank: int, parity: int) -> int:
-    """The symbol of this rank among those that have an even (odd) number of ones in common with the row."""
+    """Return the symbol of this rank among those that have an even (odd) number of ones in common with the row."""
     low = row & -row  # this bit is left open, and then set so that the parity is right
     symbol = (rank & (low - 1)) | (rank & -low) << 1
     return symbol | low if ((symbol & row).bit_count() & 1) != parity else symbol

@@ -29,7 +29,7 @@ class HashedProtocol(PureProtocol):
 
     @abstractmethod
     def symbol(self, function: Any, key: int) -> int:
-        """The symbol of a key under the function that a report names."""
+        """Return the symbol of a key under the function that a report names."""
 
     @property
     @abstractmethod

@@ -72,7 +72,7 @@ class HRR(PureProtocol):
         return self.p / (1 - self.p)
 
     def finishing(self, values: int) -> Work:
-        """What the fast transform takes."""
+        """Return what the fast transform takes."""
         return super().finishing(values)._replace(steps=self.outputs * self.order.bit_length())
 
     @property

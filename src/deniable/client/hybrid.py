@@ -101,7 +101,7 @@ class Hybrid(OneBitProtocol):
         return OutputLaw(weights | {self.cells + bit: (1 - share) * weight for bit, weight in bits.items()})
 
     def features(self, report: int) -> tuple[int, ...]:
-        """The cell and its square, and which of the two bits it is."""
+        """Return the cell and its square, and which of the two bits it is."""
         if report < self.cells:
             return report, report**2, 0, 0
         return 0, 0, int(report == self.cells), int(report == self.cells + 1)
@@ -142,7 +142,7 @@ class Hybrid(OneBitProtocol):
         return self._moments[0]
 
     def _parts(self, window: int) -> tuple[Fraction, Fraction, Fraction]:
-        """Of the exact, unrounded laws: the variance of a cell's score and of a bit's in the middle, and the share that levels them."""
+        """Return of the exact laws the variance of a cell's score and of a bit's in the middle, and the share that levels them."""
         e, middle = exp_below(self.epsilon), Fraction(self.steps, 2)
         line, parabola = window_moments(self.steps, window, window_share(self.steps, window, e))
         a, b, c = score_moments(line, parabola)
@@ -153,6 +153,6 @@ class Hybrid(OneBitProtocol):
         return level if cell < bit else Fraction(0)
 
     def _error(self, window: int) -> Fraction:
-        """The variance everywhere, at the share that makes it the same everywhere."""
+        """Return the variance everywhere, at the share that makes it the same everywhere."""
         cell, bit, level = self._parts(window)
         return level * cell + (1 - level) * bit

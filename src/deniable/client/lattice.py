@@ -64,6 +64,6 @@ class LatticeProtocol(MeanSpec):
 
 
 def score_moments(line: tuple[Fraction, Fraction], parabola: tuple[Fraction, Fraction, Fraction]) -> tuple[Fraction, Fraction, Fraction]:
-    """The coefficients of the expected square of the score (y - A) / B."""
+    """Return the coefficients of the expected square of the score (y - A) / B."""
     (a, b), (p, q, r) = line, parabola
     return (p - a * a) / b**2, (q - 2 * a * b) / b**2, r / b**2

@@ -1,15 +1,15 @@
-"""The privacy ledger: what a device has told, to whom, at what cost, and the rules that stop it from telling more.
+"""The privacy ledger: what a device has reported, to whom and at what cost, and the rules that stop it from reporting more.
 
 **Consent first**: nothing is spent on a task that the person did not agree to. **Spend, then send**: one atomic step checks the caps,
 randomizes, and records the expense together with the very bytes to send. A crash after it can lose a report; it cannot repeat one under
 fresh noise, and a retry sends the recorded bytes again. Epsilons are added as the decimals that they are written as, exactly.
 
-Two of them: ``MemoryLedger`` here, for simulations and for apps that keep nothing, and ``FileLedger``. Neither can know that it was put
-back to an older copy of itself: whoever restores an old profile spends again what that profile has not yet seen.
+There are two: ``MemoryLedger`` here, for simulations and for apps that keep nothing, and ``FileLedger``. Neither can notice that it was
+replaced by an older copy of itself: a person who restores an old profile can spend again what that profile does not show.
 
-For questions that are answered again and again (``client.longitudinal``) the same step looks up the permanent answer first. One that is
-there was paid for, and the report costs nothing; one that is not is drawn after the caps were checked, and kept with the report. Permanent
-answers stay when the person withdraws: whoever agrees again must not draw them anew. Losing the ledger loses them: a documented reset.
+For questions that are answered again and again (``client.longitudinal``) the same step looks up the permanent answer first. If there is
+one, it was paid for, and the report costs nothing. If not, it is drawn after the caps were checked, and kept with the report. Permanent
+answers stay when the person withdraws: a person who agrees again must not draw new ones. Losing the ledger loses them: a documented reset.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ class LedgerError(DeniableError):
 
 
 class Entry(NamedTuple):
-    """One expense, as the person may read it: for which question, when by the device's own clock, at what cost, and what was sent.
+    """One expense, for the person to read: the question, the time by the device's own clock, the cost, and what was sent.
 
-    ``report`` is the whole envelope in bytes, or the seal around it in a task of shuffle trust. ``state`` is pending, sent or refused; of
-    a refused one, ``code`` says why. What was refused stays spent: a refusal may come for a report that was seen.
+    ``report`` is the whole envelope in bytes, or the seal around it in a task of shuffle trust. ``state`` is pending, sent or refused;
+    ``code`` is the reason for a refusal. What was refused stays spent: somebody may have seen the report before it was refused.
     """
 
     number: int
@@ -75,8 +75,8 @@ class Entry(NamedTuple):
 class Ledger(ABC):
     """What a device has spent and may still spend. Every method is one step: atomic, and durable where the ledger is.
 
-    ``lifetime_epsilon`` is all that may ever be spent, over all tasks. The limit is the person's: let the app show it, and pass what they
-    chose. If it is below what was spent, nothing more is. A ``task`` is named by its id: 32 bytes, or 64 hexadecimal digits.
+    ``lifetime_epsilon`` is the privacy budget: all that may ever be spent, over all tasks. The person sets it: show it in the app, and pass
+    what they chose. If more was spent already, nothing more is. A ``task`` is named by its id: 32 bytes, or 64 hexadecimal digits.
     """
 
     def __init__(self, *, lifetime_epsilon: float | str | Fraction) -> None:
@@ -94,25 +94,25 @@ class Ledger(ABC):
 
     @abstractmethod
     def consented(self, task: bytes | str) -> bool:
-        """Whether the person agreed to a task and did not withdraw."""
+        """Return whether the person agreed to a task and did not withdraw."""
 
     @abstractmethod
     def ticket(self, task: bytes | str, draw: Callable[[], int]) -> int:
-        """The device's ticket in a task: from ``draw()`` when first asked for, and the same ever after."""
+        """Return the device's ticket in a task: from ``draw()`` when first asked for, and the same ever after."""
 
     @abstractmethod
     def remember(self, task: bytes | str, name: str, draw: Callable[[], bytes]) -> bytes:
-        """What a device keeps for a task under a name: from ``draw()`` when first asked for, and the same ever after."""
+        """Return what a device keeps for a task under a name: from ``draw()`` when first asked for, and the same ever after."""
 
     @abstractmethod
     def recall(self, task: bytes | str, name: str) -> bytes | None:
-        """What ``remember`` keeps for a task under a name; None if nothing was drawn."""
+        """Return what ``remember`` keeps for a task under a name; None if nothing was drawn."""
 
     @abstractmethod
     def spend(
         self, task: Task, *, period: int, epsilon: float, when: float, make: Callable[[int], bytes], diary: Diary | None = None
     ) -> Entry:
-        """Check the caps, make the report, record both: BudgetExceeded, and nothing made, if a cap forbids it.
+        """Check the caps, make the report and record both; BudgetExceeded, with nothing made, if a cap forbids it.
 
         ``period`` is the task's, and ``when`` the device's own time in seconds since 1970.
         ``make`` is called once, after all checks, with the number of answers that the task had before; if it raises, nothing was spent.
@@ -121,34 +121,34 @@ class Ledger(ABC):
 
     @abstractmethod
     def kept(self, task: bytes | str) -> dict[str, dict[str, bytes]]:
-        """What a device keeps for a task's longitudinal questions: by the diary's name, permanent answers by class."""
+        """Return what a device keeps for a task's longitudinal questions: by the diary's name, permanent answers by class."""
 
     @abstractmethod
     def permanent_answers(self) -> int:
-        """How many permanent answers are kept, over all tasks."""
+        """Return how many permanent answers are kept, over all tasks."""
 
     @abstractmethod
     def settle(self, number: int, state: str, code: str = "") -> Entry:
         """Record what became of the report with this number: its state and, if it was refused, the code that says why.
 
-        One that was sent stays sent, whatever a later resend was told.
+        A report that was sent stays sent, whatever the answer to a later resend.
         """
 
     @abstractmethod
     def entries(self) -> list[Entry]:
-        """Every expense, the oldest first."""
+        """Return every expense, the oldest first."""
 
     def pending(self, task: bytes | str) -> list[Entry]:
-        """A task's reports that wait to be sent, the oldest first."""
+        """Return a task's reports that wait to be sent, the oldest first."""
         wanted = read_id(task)
         return [entry for entry in self.entries() if entry.task == wanted and entry.state == PENDING]
 
     def spent(self) -> Fraction:
-        """The sum of all epsilons so far, over all tasks."""
+        """Return the sum of all epsilons so far, over all tasks."""
         return sum((entry.epsilon for entry in self.entries()), Fraction(0))
 
     def statement(self) -> str:
-        """What this device has told so far and what it is worth to an observer, in plain words."""
+        """Return what this device has reported so far and how much that reveals, in plain words; ``vectors/budget.json`` holds them."""
         entries = self.entries()
         spent = sum((entry.epsilon for entry in entries), Fraction(0))
         left = decimal(max(self.lifetime_epsilon - spent, Fraction(0)))

@@ -1,4 +1,4 @@
-"""LOLOHA: a hash function for good, and longitudinal randomized response on its few symbols."""
+"""LOLOHA: one permanent hash function, and longitudinal randomized response on its few symbols."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from deniable.contract.wire import Column, Layout
 
 @mechanism
 class LOLOHA(LongitudinalSpec, OLH):
-    """Hash every value to g symbols with one function, drawn once for good; keep a symbol for each symbol, and report it with noise.
+    """Hash every value to g symbols with one function, drawn once and kept; keep a symbol for each symbol, and report it with noise.
 
     Guarantee: ``epsilon`` for all reports about one value, ``first_epsilon`` for one. Values with the same symbol share their permanent
     answer, so a lifetime costs at most g epsilon however many values there were: 2 epsilon with ``hash_range=2`` (BiLOLOHA). That is

@@ -1,9 +1,9 @@
 """Answers given again and again: a permanent answer, drawn once and kept, and reports that are drawn from it.
 
 A device that drew fresh noise for every report would give its value away: the noise averages out. So the noise comes in two steps. The
-**permanent** answer is drawn once for each class of values (in most mechanisms a value is a class of its own) and kept for good. Every
-report is an **instantaneous** answer, drawn from the permanent one. However many reports there are, they tell no more than the permanent
-answer does: ``epsilon``. The first of them, alone, tells ``first_epsilon``.
+**permanent** answer is drawn once for each class of values (in most mechanisms a value is a class of its own) and kept permanently. Every
+report is an **instantaneous** answer, drawn from the permanent one. However many reports there are, they reveal no more than the permanent
+answer does: ``epsilon``. The first of them, alone, reveals ``first_epsilon``.
 
 What the two steps do *not* hide: that a value changed, when, and that an old one came back. ``epsilon`` is about two values that a
 person may hold all the time. For two histories of the same **pattern** with w permanent answers it is w times as much
@@ -39,7 +39,7 @@ ANY = Fraction(1)
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Longitudinal(Spec):
-    """A mechanism in two steps. ``epsilon`` is what all reports about one value tell, for good; ``first_epsilon`` what one tells.
+    """A mechanism in two steps. ``epsilon`` is what all reports about one value ever reveal, ``first_epsilon`` what one reveals.
 
     ``randomize`` is one report of a device that has nothing yet. A device that keeps what it must keep uses ``client.diary``.
 
@@ -70,7 +70,7 @@ class Longitudinal(Spec):
 
     @abstractmethod
     def permanent_variance(self, n: int, *args: Any, **held: Any) -> float:
-        """The variance of a count, or of a mean, from the permanent answers of n people themselves: more rounds do not average it away.
+        """Return the variance of a count, or a mean, from n people's permanent answers: more rounds do not average it away.
 
         What people hold is said as for ``variance``: by ``args``, or by name in ``held``.
         """
@@ -87,23 +87,23 @@ class Longitudinal(Spec):
 
     @abstractmethod
     def class_of(self, key: int, personal: Any) -> int:
-        """The class of the value with this key. All values of a class share one permanent answer."""
+        """Return the class of the value with this key. All values of a class share one permanent answer."""
 
     @abstractmethod
     def permanent_of(self, group: int, personal: Any, source: Source) -> Any:
-        """The permanent answer of a class."""
+        """Return the permanent answer of a class."""
 
     @abstractmethod
     def instantaneous(self, memo: Any, source: Source = SYSTEM) -> Any:
-        """The answer of one report, from the permanent one."""
+        """Return the answer of one report, from the permanent one."""
 
     @abstractmethod
     def permanent_law(self, group: int, personal: Any) -> OutputLaw[Any]:
-        """The exact law of ``permanent_of``."""
+        """Return the exact law of ``permanent_of``."""
 
     @abstractmethod
     def instantaneous_law(self, memo: Any) -> OutputLaw[Any]:
-        """The exact law of ``instantaneous``."""
+        """Return the exact law of ``instantaneous``."""
 
     @property
     @abstractmethod
@@ -118,11 +118,11 @@ class Longitudinal(Spec):
         return ()
 
     def personal(self, source: Source = SYSTEM) -> Any:
-        """What a device draws once for all its values."""
+        """Return what a device draws once for all its values."""
         return ()
 
     def personal_law(self, seed: tuple[int, ...]) -> OutputLaw[Any]:
-        """The exact law of ``personal``, given the public seed where there is one."""
+        """Return the exact law of ``personal``, given the public seed where there is one."""
         return OutputLaw({(): ANY})
 
     # --- what follows ---
@@ -152,7 +152,7 @@ class Longitudinal(Spec):
         return self.epsilon / 2
 
     def too_close(self) -> ParameterError:
-        """The refusal of a first epsilon that leaves nothing for the second step to do."""
+        """Return the error for a first epsilon that leaves nothing for the second step to do."""
         allowed = f"clearly below epsilon = {self.epsilon!r}"
         return ParameterError("first_epsilon", self.first_epsilon, allowed=allowed, fix="try half of epsilon")
 
@@ -161,15 +161,15 @@ class Longitudinal(Spec):
         return (*self.personal_layout, *self.answer_layout)
 
     def joined(self, personal: Any, answer: Any) -> Any:
-        """What is sent: the personal part, where there is one, and the answer."""
+        """Return what is sent: the personal part, where there is one, and the answer."""
         return (personal, answer) if self.personal_layout else answer
 
     def key_of(self, value: Any) -> int:
-        """What the classes are told apart by; DomainError if the value is not allowed."""
+        """Return what the classes are told apart by; DomainError if the value is not allowed."""
         return self.domain.key(value)
 
     def permanent(self, value: Any, source: Source = SYSTEM, *, personal: Any = ()) -> Any:
-        """The permanent answer for a value: to be drawn once for its class, and kept."""
+        """Return the permanent answer for a value: to be drawn once for its class, and kept."""
         return self.permanent_of(self.class_of(self.key_of(value), personal), personal, source)
 
     def perturb(self, key: int, source: Source) -> Any:
@@ -212,7 +212,7 @@ class Longitudinal(Spec):
         return min(answers, values, self.classes)
 
     def lifetime_epsilon(self, values: int) -> Fraction:
-        """What all reports of a person who has held so many different values tell, at most: epsilon for each class, exactly.
+        """Return what all reports of a person with so many different values can reveal: epsilon for each class, exactly.
 
         It compares histories of the same pattern only: reports i and j come from one permanent answer in the one exactly when they do in
         the other, whatever the device drew for itself. Against a history of another pattern all reports may tell more than this, up to
@@ -235,7 +235,7 @@ class Longitudinal(Spec):
         )
 
     def history_law(self, values: Sequence[Any], *, seed: tuple[int, ...] = ()) -> OutputLaw[tuple[Any, ...]]:
-        """The exact joint law of successive reports of one device that holds these values in turn, given the public seed if there is one.
+        """Return the exact joint law of one device's reports while it holds these values in turn, given the public seed, if any.
 
         >>> from deniable.client import LongitudinalGRR
         >>> law = LongitudinalGRR(domain_size=3, epsilon=2.0, first_epsilon=1.0).history_law([0, 0])
@@ -261,4 +261,4 @@ class LongitudinalSpec(Longitudinal, FrequencySpec):
 
     @abstractmethod
     def permanent_variance(self, n: int, f: float = 0.0) -> float:
-        """The variance of a count from permanent answers themselves, for a fraction f of holders."""
+        """Return the variance of a count from permanent answers themselves, for a fraction f of holders."""

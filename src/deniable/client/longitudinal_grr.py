@@ -1,4 +1,4 @@
-"""Generalized randomized response, twice: once for good, and once for each report."""
+"""Generalized randomized response, twice: once permanently, and once for each report."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from deniable.contract.wire import Column, Layout
 
 @mechanism
 class LongitudinalGRR(LongitudinalSpec, PureProtocol):
-    """Keep the value with probability p1 or another one, for good. Report what was kept with probability p2, or another value.
+    """Keep the value with probability p1, or another one, permanently. Report what was kept with probability p2, or another value.
 
     Guarantee: ``epsilon`` for all reports about one value, ``first_epsilon`` for one; w values cost w epsilon between
     histories of the same pattern (``lifetime_epsilon``). With D(x) = (e^x - 1) / (e^x + d - 1): p1 - q1 = D(epsilon), p2 - q2 =
@@ -42,7 +42,7 @@ class LongitudinalGRR(LongitudinalSpec, PureProtocol):
 
     @cached_property
     def keep(self) -> int:
-        """The threshold of keeping the value for good. Rounded down: toward privacy."""
+        """The threshold of keeping the value permanently. Rounded down: toward privacy."""
         return favored_threshold(self.epsilon, 1, self.domain_size - 1)
 
     @cached_property
@@ -130,7 +130,7 @@ class LongitudinalGRR(LongitudinalSpec, PureProtocol):
 
 
 def through(count: int, first: Fraction, second: Fraction) -> Fraction:
-    """The probability that a symbol comes out of two randomized responses on ``count`` symbols as it went in.
+    """Return the probability that a symbol comes out of two randomized responses on ``count`` symbols as it went in.
 
     >>> through(3, Fraction(1, 2), Fraction(1, 2))
     Fraction(3, 8)
@@ -139,7 +139,7 @@ def through(count: int, first: Fraction, second: Fraction) -> Fraction:
 
 
 def second_keep(count: int, first: Fraction, e: Fraction) -> int:
-    """The largest threshold of the second response with which two of them, on ``count`` symbols, have a ratio of at most ``e``.
+    """Return the largest threshold of the second response with which two of them, on ``count`` symbols, have a ratio of at most ``e``.
 
     The gaps p - q of the two multiply, and a gap D has the ratio (1 + (count - 1) D) / (1 - D).
     """
@@ -148,6 +148,6 @@ def second_keep(count: int, first: Fraction, e: Fraction) -> int:
 
 
 def symbol_law(symbol: int, count: int, keep: Fraction) -> OutputLaw[int]:
-    """The exact law of ``keep_or_replace``."""
+    """Return the exact law of ``keep_or_replace``."""
     other = (1 - keep) / (count - 1)
     return OutputLaw({found: keep if found == symbol else other for found in range(count)})

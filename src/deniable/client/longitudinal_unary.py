@@ -24,7 +24,7 @@ VARIANTS = ("L-SUE", "L-OSUE", "L-SOUE", "L-OUE")
 
 @mechanism
 class LongitudinalUnary(LongitudinalSpec, UnaryEncoding):
-    """Write the value as d bits, make each noisy for good, and make what was kept noisy again for each report.
+    """Write the value as d bits, make each noisy permanently, and make what was kept noisy again for each report.
 
     ``optimized`` names the two steps: 0 for L-SUE (basic RAPPOR), both symmetric; 1, the default, for L-OSUE, whose permanent answer is
     OUE's; 2 for L-SOUE; 3 for L-OUE. ``LongitudinalUnary.named("L-OSUE", ...)`` takes the names of the literature.
@@ -52,7 +52,7 @@ class LongitudinalUnary(LongitudinalSpec, UnaryEncoding):
 
     @classmethod
     def named(cls, variant: str, **parameters: Any) -> LongitudinalUnary:
-        """The variant of a name: L-SUE, L-OSUE, L-SOUE or L-OUE."""
+        """Return the variant of a name: L-SUE, L-OSUE, L-SOUE or L-OUE."""
         if variant not in VARIANTS:
             raise ParameterError("variant", variant, allowed=f"one of {VARIANTS}", fix="use L-OSUE for the least variance")
         return cls(optimized=VARIANTS.index(variant), **parameters)
@@ -157,7 +157,7 @@ class LongitudinalUnary(LongitudinalSpec, UnaryEncoding):
 
 
 def second_raise(first: Coin, optimized: bool, e: Fraction, spec: LongitudinalSpec) -> int:
-    """The smallest threshold of the second step's noise with which both steps together have odds of at most ``e``.
+    """Return the smallest threshold of the second step's noise with which both steps together have odds of at most ``e``.
 
     Bits kept as 1 are reported as 1 with a half if the step is ``optimized``, and as often as bits kept as 0 are reported as 0 if not.
     """

@@ -50,7 +50,7 @@ class MeanSpec(NumericSpec):
 
     @abstractmethod
     def features(self, report: Any) -> tuple[int, ...]:
-        """What one report adds to the counters of the tally."""
+        """Return what one report adds to the counters of the tally."""
 
     @property
     @abstractmethod
@@ -87,11 +87,11 @@ class MeanSpec(NumericSpec):
         return len(self.scores.weights)
 
     def finishing(self, values: int) -> Work:
-        """What it takes to estimate one number: the mean."""
+        """Return what it takes to estimate one number: the mean."""
         return super().finishing(1)
 
     def score(self, report: Any) -> Fraction:
-        """What one report says, in steps of the grid, exactly; its expectation is the sender's position."""
+        """Return what one report says, in steps of the grid, exactly; its expectation is the sender's position."""
         return self.scores.total(1, self.features(report))
 
     @cached_property
@@ -100,7 +100,7 @@ class MeanSpec(NumericSpec):
         return self.domain.width / self.steps
 
     def score_variance(self, position: Fraction) -> Fraction:
-        """The variance of the score of someone at this position of the grid, rounding included, in squared steps."""
+        """Return the variance of the score of someone at this position of the grid, rounding included, in squared steps."""
         a, b, c = self.moments
         up = position - position.__floor__()
         return a + b * position + (c - 1) * position**2 + c * up * (1 - up)
@@ -115,7 +115,7 @@ class MeanSpec(NumericSpec):
         return max(a + b * i + (c - 1) * i * i for i in ends) + (c / 4 if self.rounds else 0)
 
     def variance(self, n: int, value: Any = None) -> float:
-        """The variance of the mean of n people who all hold this value; by default one for which it is largest."""
+        """Return the variance of the mean of n people who all hold this value; by default one for which it is largest."""
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
             raise ParameterError("n", n, allowed="an integer from 1 on", fix="say how many people report")
         each = self.worst if value is None else self.score_variance(self.domain.position(value))

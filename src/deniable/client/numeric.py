@@ -67,7 +67,7 @@ class NumericSpec(ExactSpec):
         return domain if usual is None else Numbers(self.low, self.high, usual, domain.clip)
 
     def usual_steps(self) -> int | None:
-        """The steps of the grid, where nobody says how many; None for those of ``Numbers``. Epsilon is known by then."""
+        """Return the steps of the grid, where nobody says how many; None for those of ``Numbers``. Epsilon is known by then."""
         return None
 
     def __repr__(self) -> str:
@@ -88,17 +88,17 @@ class NumericSpec(ExactSpec):
 
     @abstractmethod
     def perturb(self, key: int, source: Source) -> Any:
-        """The report of someone whose value was rounded to the grid point with this key."""
+        """Return the report of someone whose value was rounded to the grid point with this key."""
 
     @abstractmethod
     def output_law(self, key: int) -> OutputLaw[Any]:
-        """The exact law of ``perturb`` for the grid point with this key."""
+        """Return the exact law of ``perturb`` for the grid point with this key."""
 
     # --- what follows ---
 
     @classmethod
     def example(cls, epsilon: float | None = None, size: int | None = None) -> Self:
-        """By default with a grid of four points, or two where nothing between is taken.
+        """Return a spec, by default with a grid of four points, or two where nothing between is taken.
 
         >>> from deniable.client import Duchi
         >>> Duchi.example()
@@ -129,19 +129,19 @@ class NumericSpec(ExactSpec):
         return f"{told}One out of range is refused on your device, and nothing is sent."
 
     def event(self, report: int, keys: tuple[int, ...]) -> int:
-        """By size, whatever the keys: a large report speaks for large numbers."""
+        """Return a class by size, whatever the keys: a large report speaks for large numbers."""
         return report if self.outputs <= CLASSES else report * CLASSES // self.outputs
 
     def randomize(self, value: Any, source: Source = SYSTEM) -> Any:
-        """One person's report: the value rounded to the grid, at random and without bias, then the mechanism."""
+        """Return one person's report: the value rounded to the grid, at random and without bias, then the mechanism."""
         return self.perturb(round_at_random(self.position(value), source), source)
 
     def position(self, value: Any) -> Fraction:
-        """Where a value lies on the grid, from 0 to ``steps``; DomainError if it is not allowed."""
+        """Return where a value lies on the grid, from 0 to ``steps``; DomainError if it is not allowed."""
         return self.domain.position(value)
 
     def law(self, value: Any, *, seed: tuple[int, ...] = ()) -> OutputLaw[Any]:
-        """The exact output law for a value, as Fractions; between two grid points it is a mixture of theirs."""
+        """Return the exact output law for a value, as Fractions; between two grid points it is a mixture of theirs."""
         if self.outputs > LARGEST_LAW:
             raise ParameterError("steps", self.steps, allowed=f"at most {LARGEST_LAW} different reports", fix="name fewer steps")
         if seed:

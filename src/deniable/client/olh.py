@@ -98,12 +98,12 @@ class OLH(HashedResponse):
 
 
 def best_range(epsilon: float) -> int:
-    """The number of symbols with the least variance: e^epsilon + 1, rounded."""
+    """Return the number of symbols with the least variance: e^epsilon + 1, rounded."""
     return int(exp_below(epsilon) + Fraction(3, 2))
 
 
 def chosen_range(given: int | None, best: int, epsilon: float) -> int:
-    """The number of symbols: as given, or the best one, if the hash family has so many."""
+    """Return the number of symbols: as given, or the best one, if the hash family has so many."""
     if given is None and best > LARGEST_RANGE:
         raise ParameterError(
             "epsilon",

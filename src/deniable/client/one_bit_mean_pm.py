@@ -18,22 +18,22 @@ from deniable.contract.wire import Column, Layout
 from deniable.errors import DomainError, ParameterError
 
 LARGEST = 1 << 53
-"""Up to here every whole number is a double, in bulk and in a browser."""
+"""Up to here every whole number is a double, in arrays and in a browser."""
 
 
 @mechanism
 class OneBitMeanPM(Longitudinal, OneBitProtocol):
     """Round a counter to a coarse grid, always the same way; keep one noisy bit for each grid point; flip it now and then.
 
-    **Alpha-point rounding**: the device draws alpha below the width s of a cell once for good. A counter x between the grid points L and R
+    **Alpha-point rounding**: the device draws alpha below the width s of a cell and keeps it. A counter x between the grid points L and R
     = L + s becomes L if x + alpha < R, and R if not. Over the devices it is R with probability (x - L) / s, so the mean stays unbiased; on
     one device a counter that moves little mostly stays the same grid point. Alpha never leaves the device. With one step, the default, the
     grid is low and high, and a device keeps two bits.
 
     Guarantee: ``epsilon`` for all reports about one grid point; a lifetime costs at most (steps + 1) epsilon, 2 epsilon by default, between
     histories of the same pattern (``lifetime_epsilon``): how far a counter moves decides how often a change shows. With ``first_epsilon``
-    left out the kept bit is sent as it is; below ``epsilon`` each report flips it with a probability gamma besides (``with_gamma``). One
-    report of each of a person's counters tells ``together`` at most, if their shares of their ranges add up to at most one.
+    left out the kept bit is sent as it is; below ``epsilon`` each report flips it with a probability gamma (``with_gamma``). One
+    report of each of a person's counters reveals ``together`` at most, if their shares of their ranges add up to at most one.
 
     Estimator: ``OneBitMean``'s, with the probabilities of both steps. Cost: one bit; two or three random words; the device keeps alpha
     and a bit for each grid point it has seen. Counters are whole numbers.
@@ -51,7 +51,7 @@ class OneBitMeanPM(Longitudinal, OneBitProtocol):
 
     @classmethod
     def with_gamma(cls, gamma: Any, *, epsilon: float, **domain: Any) -> OneBitMeanPM:
-        """Output perturbation with a given probability; the epsilon that one report then has is computed."""
+        """Return a spec with this probability of output perturbation; the epsilon of one report is computed from it."""
         flip = exact_share("gamma", gamma)
         if not 0 <= flip < Fraction(1, 2):
             raise ParameterError("gamma", gamma, allowed="a probability from 0 to below 1/2", fix="try 0.2, as the deployment did")
@@ -104,7 +104,7 @@ class OneBitMeanPM(Longitudinal, OneBitProtocol):
         return Fraction(self.flip_again, ONE)
 
     def _one(self, group: int) -> Fraction:
-        """The probability that a report about a grid point is 1."""
+        """Return the probability that a report about a grid point is 1."""
         return self.gamma + (1 - 2 * self.gamma) * Fraction(self.first + group * self.step, ONE)
 
     @property
@@ -112,7 +112,7 @@ class OneBitMeanPM(Longitudinal, OneBitProtocol):
         return (1 - self._one(0)) / self._one(0)
 
     def permanent_variance(self, n: int, *args: Any, **held: Any) -> float:
-        """The variance of a mean of n bits as they are kept: the mechanism without output perturbation, with its ``args`` and ``held``."""
+        """Return the variance of a mean of n kept bits: the mechanism without output perturbation, with its ``args`` and ``held``."""
         return OneBitMeanPM(domain=self.domain, epsilon=self.epsilon).variance(int(n), *args, **held)
 
     @property
@@ -143,7 +143,7 @@ class OneBitMeanPM(Longitudinal, OneBitProtocol):
         return self.steps + 1
 
     def key_of(self, value: Any) -> int:
-        """How far the counter is above low."""
+        """Return how far the counter is above low."""
         place = self.domain.position(value) * self.cell
         if place.denominator != 1:
             raise DomainError("value", value, allowed="a whole number", fix="count in smaller units")
@@ -174,7 +174,7 @@ class OneBitMeanPM(Longitudinal, OneBitProtocol):
     # --- one report ---
 
     def randomize(self, value: Any, source: Source = SYSTEM) -> int:
-        """One report of a device that has nothing yet."""
+        """Return one report of a device that has kept nothing yet."""
         return int(self.perturb(self.key_of(value), source))
 
     def output_law(self, key: int) -> OutputLaw[int]:

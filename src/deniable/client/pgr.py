@@ -110,7 +110,7 @@ class PGR(PureProtocol):
         return work._replace(steps=self.points * self.order * self.dimension)
 
     def coordinates(self, index: int) -> list[int]:
-        """The point with this index, scaled so that its first coordinate that is not 0 is 1.
+        """Return the point with this index, scaled so that its first coordinate that is not 0 is 1.
 
         Points are the nodes of a tree: a further coordinate x after the point of index i makes the point of index q i + 1 + x, and the
         root, index 0, is (0, ..., 0, 1). So the first ``orthogonal`` indices are the points that begin with 0.
@@ -123,7 +123,7 @@ class PGR(PureProtocol):
         return [0] * (self.dimension - len(backwards)) + backwards[::-1]
 
     def index(self, coordinates: list[int]) -> int:
-        """The index of the point with these coordinates, however they are scaled."""
+        """Return the index of the point with these coordinates, however they are scaled."""
         first = next(i for i, x in enumerate(coordinates) if x)
         scale = pow(coordinates[first], -1, self.order)
         index = 0

@@ -96,7 +96,7 @@ class Piecewise(LatticeProtocol):
 
 
 def draw_cell(key: int, steps: int, window: int, keep: int, source: Source) -> int:
-    """A cell of the window that starts at the key, with the threshold ``keep``, or one of the ``steps`` cells outside."""
+    """Return a cell of the window that starts at the key, with the threshold ``keep``, or one of the ``steps`` cells outside."""
     if source.bernoulli(keep):
         return key + source.below(window)
     other = source.below(steps)
@@ -104,18 +104,18 @@ def draw_cell(key: int, steps: int, window: int, keep: int, source: Source) -> i
 
 
 def worst_at(steps: int, window: int, e: Fraction) -> Fraction:
-    """The variance of a score at either end of the range, where it is largest, if e^epsilon is e."""
+    """Return the variance of a score at either end of the range, where it is largest, if e^epsilon is e."""
     return score_moments(*window_moments(steps, window, window_share(steps, window, e)))[0]
 
 
 def check_window(window: object, steps: int) -> None:
-    """Refuse a window that is none."""
+    """Raise unless ``window`` is a number of cells that fits the grid."""
     if type(window) is not int or not 1 <= window <= steps:
         raise ParameterError("window", window, allowed=f"an integer from 1 to {steps}, the steps", fix="leave it out for the best one")
 
 
 def window_moments(steps: int, window: int, keep: Fraction) -> tuple[Line, Parabola]:
-    """The expected cell and its expected square, as polynomials in i, if the window is hit with probability ``keep``.
+    """Return the expected cell and its expected square, as polynomials in i, if the window is hit with probability ``keep``.
 
     >>> line, parabola = window_moments(1, 1, Fraction(3, 4))    # two cells: randomized response
     >>> [str(number) for number in line], [str(number) for number in parabola]
@@ -130,12 +130,12 @@ def window_moments(steps: int, window: int, keep: Fraction) -> tuple[Line, Parab
 
 
 def window_share(steps: int, window: int, e: Fraction) -> Fraction:
-    """How often the window may be hit: e w / (e w + G), where e is e^epsilon."""
+    """Return how often the window may be hit: e w / (e w + G), where e is e^epsilon."""
     return e * window / (e * window + steps)
 
 
 def best_window(steps: int, cost: Callable[[int], Fraction]) -> int:
-    """The window of the smallest cost, compared exactly. The cost falls, then rises: half of the windows are ruled out at each step."""
+    """Return the window of the smallest cost, compared exactly. The cost falls, then rises, so bisection finds its minimum."""
     low, high = 1, steps
     while low < high:
         middle = (low + high) // 2

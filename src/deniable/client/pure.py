@@ -27,7 +27,7 @@ class PureProtocol(LinearProtocol):
 
     @abstractmethod
     def supports(self, report: Any, key: int) -> bool:
-        """Whether a report supports the value with this key."""
+        """Return whether a report supports the value with this key."""
 
     @property
     @abstractmethod
@@ -51,7 +51,7 @@ class PureProtocol(LinearProtocol):
         return (self.supports(report, key) - q) / (p - q)
 
     def variance(self, n: int, f: float = 0.0) -> float:
-        """The variance of an estimated count among n reports, for a value held by a fraction f of their senders.
+        """Return the variance of an estimated count among n reports, for a value held by a fraction f of their senders.
 
         For a coin with unequal sides (RR) this is about "yes"; "no" has the same variance with 1 - f in place of f.
         """
@@ -82,12 +82,12 @@ class PureProtocol(LinearProtocol):
 
 
 def count_variance(n: int, f: float, supports: tuple[Fraction, Fraction]) -> float:
-    """The variance of an estimated count from supports of these probabilities: of a holder's report, and of another's."""
+    """Return the variance of an estimated count from supports of these probabilities: of a holder's report, and of another's."""
     check_crowd(n, f)
     p, q = supports
     return float(n * q * (1 - q) / (p - q) ** 2) + n * f * float((1 - p - q) / (p - q))
 
 
 def independent_guess(p: float, q: float, values: float) -> float:
-    """How often a supported value, or any value if none is supported, is the right one, where supports fall independently."""
+    """Return how often a supported value, or any value if none is supported, is the right one, where supports fall independently."""
     return float((p * -expm1(values * log1p(-q)) / q + (1 - p) * exp((values - 1) * log1p(-q))) / values)

@@ -1,4 +1,4 @@
-"""RAPPOR in full: a Bloom filter with bits that are noisy for good, and each report noisy once more."""
+"""RAPPOR in full: a Bloom filter with permanently noisy bits, and each report noisy once more."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MOST_BITS = 4096
 
 @mechanism
 class RAPPOR(LongitudinalSpec, BloomRR):
-    """Set h bits of m for the value, with the functions of a cohort drawn for good; flip bits for good, and again for each report.
+    """Set h bits of m for the value, with a permanently drawn cohort's functions; flip bits permanently, and again for each report.
 
     In the paper's words: a bit of the permanent answer is random with probability f, so flipped with f / 2; a report shows 1 with
     probability q for a bit that was kept as 1, and p for one that was kept as 0. ``from_probabilities`` takes these three and computes
@@ -56,7 +56,7 @@ class RAPPOR(LongitudinalSpec, BloomRR):
 
     @classmethod
     def from_probabilities(cls, *, f: Any, p: Any, q: Any, **parameters: Any) -> RAPPOR:
-        """The paper's parameters; the epsilons that they have are computed, not asked for. All are rounded toward privacy."""
+        """Return the paper's parameters; the epsilons that they have are computed, not asked for. All are rounded toward privacy."""
         flip, low, high = (exact_share(name, value) for name, value in (("f", f), ("p", p), ("q", q)))
         if not (0 < flip < 1 and 0 < low < high < 1):
             raise ParameterError("f, p, q", (f, p, q), allowed="0 < f < 1 and 0 < p < q < 1", fix="try 0.5, 0.25 and 0.75, as Chrome did")
@@ -146,7 +146,7 @@ class RAPPOR(LongitudinalSpec, BloomRR):
         return OutputLaw({cohort: Fraction(1, self.cohorts) for cohort in range(self.cohorts)})
 
     def class_of(self, key: int, personal: int) -> int:
-        """The filter itself: values that it cannot tell apart are one class."""
+        """Return the filter itself: values that it cannot tell apart are one class."""
         return self.filter(personal, key)
 
     def permanent_of(self, group: int, personal: object, source: Source) -> int:
@@ -169,7 +169,7 @@ class RAPPOR(LongitudinalSpec, BloomRR):
         return OutputLaw(weights)
 
     def permanent_variance(self, n: int, f: float = 0.0) -> float:
-        """For candidates whose filters do not overlap, like ``variance``."""
+        """Return the variance for candidates whose filters do not overlap, like ``variance``."""
         check_crowd(n, f)
         p, q = self.kept
         return n * float(q * (1 - q) / (p - q) ** 2) / self.hashes
@@ -185,6 +185,6 @@ def _second(coin: tuple[int, int, int]) -> Coin:
 
 
 def _worst(coin: Coin, hashes: int, bits: int) -> Fraction:
-    """The worst ratio of two filters: up to h bits that only the one has, up to h that only the other has, and m in all."""
+    """Return the worst ratio of two filters: up to h bits that only the one has, up to h that only the other has, and m in all."""
     own, other = coin[0] / coin[1], (1 - coin[1]) / (1 - coin[0])
     return max(own**i * other ** min(hashes, bits - i) for i in range(min(hashes, bits) + 1))

@@ -46,7 +46,7 @@ class Receipt:
 
     @classmethod
     def of(cls, entry: Entry) -> Receipt:
-        """The receipt for an entry of the ledger."""
+        """Return the receipt for an entry of the ledger."""
         return cls(state=entry.state, code=entry.code, period=entry.period, epsilon=entry.epsilon)
 
 
@@ -57,7 +57,7 @@ class Reporter:
     ``collector`` is its address, a transport to it or to open folders (``bulletin``), or a ``Board`` that many reporters share. ``task`` is
     the id that the app was built with: whatever the collector hands out is believed only if it is that task, or a round signed by the key
     in it. ``ledger`` is the device's, one for all tasks. ``strata`` are the person's labels, where the task asks for any; they are sent in
-    the clear. ``secret`` is what those who take part share, where the task asks for that; for a task with one-time tokens, ``enrol`` comes
+    the clear. ``secret`` is the shared secret, where the task asks for one; for a task with one-time tokens, ``enrol`` comes
     before the first report. ``clock`` and ``sleep`` are the device's, unless a test brings its own.
 
     Reports to a task of shuffle trust are sealed and go to the task's first shuffler; that needs the extra ``sealed``.
@@ -162,12 +162,12 @@ class Reporter:
         self.close()
 
     def _question(self, asked: CurrentQuestions) -> Question | None:
-        """The question for this device, by a ticket drawn once for the whole task; where all get the same one, none is drawn."""
+        """Return the question for this device, by a ticket drawn once for the whole task; where all get the same one, none is drawn."""
         scale = asked.scale
         return asked.question(self.ledger.ticket(self.task_id, lambda: self._source.below(scale)) if scale > 1 else 0)
 
     def _diary(self, task: Task, question: Question, answer: Any) -> Diary | None:
-        """What is kept for a question that is answered again and again; None for the others, whose noise is fresh every time."""
+        """Return what is kept for a question that is answered again and again; None for the others, whose noise is fresh every time."""
         if not isinstance(question.spec, Longitudinal):
             return None
         with _answerable(task, question):
@@ -185,7 +185,7 @@ class Reporter:
         )
 
     def _send(self, entry: Entry) -> Entry:
-        """The entry with what became of it. Whatever is not an answer by the collector, or the shuffler, leaves it pending."""
+        """Return the entry with what became of it. Whatever is not an answer by the collector, or the shuffler, leaves it pending."""
         relay = relay_of(self.task_id, self.ledger)
         transport = self._board.transport if relay is None else self._board.relay(relay)
 
@@ -205,7 +205,7 @@ class Reporter:
 
 @contextmanager
 def _answerable(task: Task, question: Question) -> Iterator[None]:
-    """In a task of rounds, a question that a value cannot answer is not the app's doing, and must not be answered."""
+    """Raise a ProtocolError where a question of a round has no answer for a value: that is the collector's doing, not the app's."""
     try:
         yield
     except DomainError as error:
@@ -217,7 +217,7 @@ def _answerable(task: Task, question: Question) -> Iterator[None]:
 
 
 def outcome(answer: Response, report: bytes) -> tuple[str, str]:
-    """What an answer says about a report: its state and code; WireError if it is not a collector's."""
+    """Return what an answer says about a report: its state and code; WireError if it is not a collector's."""
     if answer.status == 201:
         return SENT, ""
     if is_temporary(answer.status):

@@ -92,7 +92,7 @@ class Retries:
 
 
 def is_temporary(status: int) -> bool:
-    """True if the same request may get another answer later."""
+    """Return True if the same request may get another answer later."""
     return status in (408, 429) or status >= 500
 
 

@@ -47,7 +47,7 @@ class RR(PureProtocol):
 
     @classmethod
     def from_probabilities(cls, p: Any, q: Any, *, domain: Domain | None = None) -> RR:
-        """Any coin with 0 < q < p < 1; the epsilon that it has is computed, not asked for.
+        """Return any coin with 0 < q < p < 1; the epsilon that it has is computed, not asked for.
 
         Both are rounded to integers over 2^64 toward each other, that is, toward privacy.
         """

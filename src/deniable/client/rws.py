@@ -78,7 +78,7 @@ class RWS(PureProtocol):
         return (self.p * (self.size - 1) + (1 - self.p) * self.size) / (self.modulus - 1)
 
     def tally_steps(self, n: int, values: int) -> int:
-        """The members of each report, or once around for every step, where all values are asked about."""
+        """Return the members of each report, or once around for every step, where all values are asked about."""
         if values != self.domain_size:
             return super().tally_steps(n, values)
         return n + min(n * self.size, 2 * self.modulus**2)

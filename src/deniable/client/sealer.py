@@ -1,7 +1,7 @@
 """How a report leaves a device: as it is to the collector, or sealed to the first of the task's shufflers.
 
 The client needs the standard library only. Sealing is looked up when a task of shuffle trust asks for it, and needs the extra ``sealed``.
-The address of the shuffler is kept in the ledger beside the report that waits for it, so that a resend needs nobody else's answer.
+The ledger keeps the shuffler's address next to the report that waits, so that a resend needs nobody else's answer.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Addressed(NamedTuple):
 
 
 def sealer_for(task: Task, board: Board, ledger: Ledger, now: float) -> Callable[[Envelope], bytes]:
-    """What turns an envelope into the bytes that are kept and sent. For a task of shuffle trust it fetches the keys to seal for.
+    """Return the function that turns an envelope into the bytes to keep and send; for shuffle trust, fetch the keys to seal for.
 
     Nothing was spent if this fails: MissingExtra without the extra, ProtocolError or WireError if a key is missing or forged.
     """
@@ -56,13 +56,13 @@ def sealer_for(task: Task, board: Board, ledger: Ledger, now: float) -> Callable
 
 
 def relay_of(task: bytes, ledger: Ledger) -> str | None:
-    """The address of the shuffler that a task's reports are sent to; None if they go to the collector."""
+    """Return the address of the shuffler that a task's reports are sent to; None if they go to the collector."""
     kept = ledger.recall(task, _RELAY)
     return None if kept is None else kept.decode()
 
 
 def addressed(report: bytes, relay: str | None) -> Addressed:
-    """The request that brings a kept report, the same bytes every time."""
+    """Return the request that brings a kept report, the same bytes every time."""
     if relay is None:
         return Addressed("/v1/reports", report, MEDIA_TYPE, open_batch(report)[0].id)
     return Addressed("/v1/seals", pack_seals([report]), SEALS, seal_id(report))

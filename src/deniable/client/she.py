@@ -161,7 +161,7 @@ class SHE(LinearProtocol):
         return (report[key] - self.mean) / self.gap
 
     def evidence(self, report: tuple[int, ...], key: int) -> int:
-        """0 up to 0 and 2 from 1 on, where the ratio is the worst; 1 between."""
+        """Return 0 up to 0 and 2 from 1 on, where the ratio is the worst; 1 between."""
         return (report[key] > self.reach) + (report[key] >= self.reach + self.steps)
 
     def variance(self, n: int, f: float = 0.0) -> float:
@@ -182,5 +182,5 @@ def _fixed(number: Fraction) -> int:
 
 
 def _over_one(product: int) -> int:
-    """A product of two such numbers as an integer over 2^64, rounded down."""
+    """Return a product of two such numbers as an integer over 2^64, rounded down."""
     return product >> 2 * _GUARD - 64

@@ -15,9 +15,9 @@ from deniable.errors import DomainError, ParameterError
 
 @mechanism
 class SignRR(OneBitProtocol):
-    """Tell whether the number is low or high, and lie with probability 1 / (e^epsilon + 1). Low is -1 and high is 1 unless declared.
+    """Report whether the number is low or high, and lie with probability 1 / (e^epsilon + 1). Low is -1 and high is 1 unless declared.
 
-    Guarantee: epsilon-local for any two inputs; the truth is told with a threshold that is rounded down.
+    Guarantee: epsilon-local for any two inputs; the threshold of the truth is rounded down.
 
     Estimator: the mean of the reports times (e^epsilon + 1) / (e^epsilon - 1), with the law's exact probabilities. Without that factor, as
     it stands in lecture notes, the mean is pulled toward the middle: at epsilon 1 to less than half of what it is. Variance of one score
@@ -53,7 +53,7 @@ class SignRR(OneBitProtocol):
             raise ParameterError("steps", self.steps, allowed="1: an answer is low or high", fix="use Duchi for numbers between")
 
     def randomize(self, value: Any, source: Source = SYSTEM) -> int:
-        """One person's report. Nothing is rounded, so no word is drawn for it."""
+        """Return one person's report. Nothing is rounded, so no word is drawn for it."""
         return self.perturb(int(self.position(value)), source)
 
     def position(self, value: Any) -> Fraction:
@@ -63,7 +63,7 @@ class SignRR(OneBitProtocol):
         return place
 
     def refuse(self, value: object, position: int | None = None) -> DomainError:
-        """The error for a value between low and high, naming its position where it came in a batch."""
+        """Return the error for a value between low and high, naming its position where it came in a batch."""
         where = "value" if position is None else f"values[{position}]"
         low, high = (self.domain.value(key) for key in (0, 1))
         return DomainError(where, value, allowed=f"{low} or {high}, and nothing between", fix="use Duchi for numbers between")

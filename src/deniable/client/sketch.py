@@ -72,7 +72,7 @@ class SketchProtocol(HashedProtocol):
         return self.hashes * self.cells
 
     def finishing(self, values: int) -> Work:
-        """What it takes to look every value up in every function's cells."""
+        """Return what it takes to look every value up in every function's cells."""
         work = super().finishing(values)
         return work._replace(steps=self.hashes * (values + self.cells * self.cells.bit_length()))
 

@@ -86,7 +86,7 @@ class SquareWave(NumericSpec):
         return self.outputs
 
     def finishing(self, values: int) -> Work:
-        """What expectation maximization takes, for the tally and for the 200 that are drawn anew to see how it errs."""
+        """Return what expectation maximization takes, for the tally and for the 200 that are drawn anew to see how it errs."""
         work = super().finishing(values)
         return work._replace(bytes=work.bytes + 4096 * self.outputs, steps=_RESAMPLING * self.outputs)
 
@@ -125,12 +125,12 @@ class SquareWave(NumericSpec):
         return Piecewise(domain=self.domain, epsilon=self.epsilon, window=self.window)
 
     def variance(self, n: int, value: Any = None) -> float:
-        """The variance of the mean of n people who all hold this value; by default one for which it is largest."""
+        """Return the variance of the mean of n people who all hold this value; by default one for which it is largest."""
         return self.piecewise.variance(n, value)
 
 
 def informative_window(steps: int, epsilon: float) -> int:
-    """The window that maximizes the mutual information of value and report, were all cells equally common.
+    """Return the window that maximizes the mutual information of value and report, were all cells equally common.
 
     With q the probability of a cell outside, it is ln((G + w) q) + epsilon (w e^epsilon q): one maximum, at a real number known in closed
     form, so that two windows are to be compared. Sixty digits decide between them.

@@ -138,11 +138,11 @@ class SubsetSelection(PureProtocol):
 
 
 def best_size(count: int, epsilon: float) -> int:
-    """The size of the sets, among ``count`` values, with the least variance: one of the two integers around count / (e^epsilon + 1)."""
+    """Return the size of sets of ``count`` values with the least variance: an integer next to count / (e^epsilon + 1)."""
     e = exp(epsilon)
 
     def spread(size: int) -> float:
-        """The variance for each report, averaged over the values."""
+        """Return the variance for each report, averaged over the values."""
         p = size * e / (size * e + count - size)
         q = (p * (size - 1) + (1 - p) * size) / (count - 1)
         return q * (1 - q) / (p - q) ** 2 + (1 - p - q) / (p - q) / count
@@ -152,13 +152,13 @@ def best_size(count: int, epsilon: float) -> int:
 
 
 def check_size(size: object, count: int) -> None:
-    """Refuse sets that are empty or hold everything."""
+    """Raise if sets of this size are empty or hold everything."""
     if type(size) is not int or not 1 <= size < count:
         raise ParameterError("size", size, allowed=f"an integer from 1 to {count - 1}", fix="leave it out for the best one")
 
 
 def _position(bits: int, rank: int) -> int:
-    """Where the one of this rank stands, counting from the lowest."""
+    """Return where the one of this rank stands, counting from the lowest."""
     for _ in range(rank):
         bits &= bits - 1
     return (bits & -bits).bit_length() - 1

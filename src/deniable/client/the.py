@@ -55,7 +55,7 @@ class THE(UnaryEncoding):
         return ceil_threshold(exp_above(self.epsilon, -Fraction(repr(self.theta)) / 2) / 2)
 
     def _best_theta(self) -> float:
-        """The threshold with the least variance, to five digits, by golden-section search; 1/2 + epsilon/8 where floats are too coarse."""
+        """Return the threshold with the least variance, to five digits, by golden-section search; 1/2 + epsilon/8 where floats fail."""
         if self.epsilon < 1e-3:
             return round(max(0.5 + self.epsilon / 8, 0.50001), 5)
         low, high, shrink = 0.5, 1.0, (sqrt(5) - 1) / 2

@@ -122,7 +122,7 @@ class HTTPTransport:
             raise HTTPException(f"more than {self._largest} bytes")
         if answer.length:
             raise IncompleteRead(data, answer.length)
-        if 300 <= answer.status < 400:  # as of a hotel's login page: whoever it leads to is not the collector
+        if 300 <= answer.status < 400:  # as of a hotel's login page: it does not lead to the collector
             raise HTTPException(f"a redirect, status {answer.status}")
         if answer.will_close:
             connection.close()

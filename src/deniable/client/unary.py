@@ -100,14 +100,14 @@ class UnaryEncoding(PureProtocol):
 
 
 def perturb_bits(place: int, count: int, raise_other: int, keep: int, source: Source) -> int:
-    """``count`` bits: the one at ``place`` is 1 with the threshold ``keep``, every other one with ``raise_other``."""
+    """Return ``count`` bits: the one at ``place`` is 1 with the threshold ``keep``, every other one with ``raise_other``."""
     # The true bit is drawn anew, never merely set: leaving it 1 where noise put it would cost more than epsilon.
     others = source.bernoulli_bits(raise_other, count) & ~(1 << place)
     return others | (source.bernoulli(keep) << place)
 
 
 def bits_law(place: int, count: int, p: Fraction, q: Fraction) -> dict[int, Fraction]:
-    """The exact law of ``perturb_bits``."""
+    """Return the exact law of ``perturb_bits``."""
     others = [q**ones * (1 - q) ** (count - 1 - ones) for ones in range(count)]
     zero, one = ([chance * weight for weight in others] for chance in (1 - p, p))
     own = 1 << place

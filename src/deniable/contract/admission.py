@@ -1,7 +1,7 @@
-r"""Who is counted: a task takes reports from everybody (``open``), from those who share a secret, or one for each one-time token.
+r"""Admission: a task counts reports from everybody (``open``), from those who share a secret, or one for each one-time token.
 
 **Secret**: everybody who takes part holds the same 32 bytes. A report's token is HMAC-SHA-256 under the secret of the envelope without
-its token. It keeps strangers out and tells nobody apart; whoever has the secret can report as often as they like.
+its token. It keeps strangers out and identifies nobody. Anyone who has the secret can report as often as they like.
 
 **Token**: a device counts once without being known. The operator gives each person a code. The device draws ``answers`` numbers of 32
 bytes, has the task's issuer sign them blindly in exchange for the code (``blind_rsa``), and later sends one of them with each report::
@@ -11,7 +11,7 @@ bytes, has the task's issuer sign them blindly in exchange for the code (``blind
     report id         the first 16 bytes of SHA-256("deniable spend 1\n", number)
 
 The issuer knows who got tokens and never which, the collector sees tokens and cannot tell whose. Since the number gives the report's id,
-a token that is spent twice is a report that is sent twice: it is counted once by the rule that every report is. Across the periods of
+a token that is spent twice is a report that is sent twice, and every report is counted once. Across the periods of
 a task, sealing a period leaves out ids that a period sealed before it holds. So nothing is kept about tokens but the ids of reports,
 and those have to be kept until the task is over: its ``retention`` must be that long. The key is the task's own and stands in it, so a
 token is good for one task, and no device can be given a key by which it would be known.
@@ -45,7 +45,7 @@ TOKEN_BYTES = NUMBER_BYTES + MODULUS_BYTES
 SIZES = {OPEN: 0, SECRET: 32, TOKEN: TOKEN_BYTES}
 """How many bytes the token of a report has."""
 MOST_TOKENS = 366
-"""As many as a device can get for one code: an answer on each day of a year."""
+"""The most tokens for one code: an answer on each day of a year."""
 NO_ISSUER = b"\xff" * MODULUS_BYTES
 """Stands for the issuer's key while a task is drafted. Anybody can factor it: no collector publishes it, and no device accepts it."""
 _SIGNED = b"deniable token 1\n"
@@ -54,7 +54,7 @@ _DAY = 86_400
 
 
 def check_admission(task: Task) -> None:
-    """ParameterError if a task does not say who is counted, or says so in a way that cannot be kept."""
+    """Raise ParameterError if a task's rules of admission are unknown, or cannot be kept."""
     if task.admission not in ADMISSIONS:
         raise ParameterError("admission", task.admission, allowed=f"one of {list(ADMISSIONS)}", fix='leave it out for "open"')
     if task.seeds not in (OWN, ASSIGNED) or (task.seeds == ASSIGNED and task.admission != TOKEN):
@@ -82,12 +82,12 @@ def check_issuer(task: Task) -> None:
 
 
 def token_message(task: bytes, number: bytes) -> bytes:
-    """What the issuer signs for one token."""
+    """Return what the issuer signs for one token."""
     return _SIGNED + task + number
 
 
 def spend_id(number: bytes) -> bytes:
-    """The id of the one report that a token can be spent on.
+    """Return the id of the one report that a token can be spent on.
 
     >>> spend_id(bytes(32)).hex()
     '9bd1ecd530d6a239bbf65f57789fd565'
@@ -96,5 +96,5 @@ def spend_id(number: bytes) -> bytes:
 
 
 def prove(secret: bytes, envelope: Envelope) -> bytes:
-    """The token of a report to a task with a shared secret; it covers the whole report."""
+    """Return the token of a report to a task with a shared secret; it covers the whole report."""
     return hmac.digest(secret, envelope._replace(token=b"").pack(), "sha256")

@@ -1,4 +1,4 @@
-"""Arguments held against the types that a public function or constructor declares, before anything is computed.
+"""Type checks: arguments are compared with the types that a public function or constructor declares, before anything is computed.
 
 Type hints say what a parameter takes; ``@typed`` makes Python ask. A wrong type is then refused in one way everywhere, and an error inside
 of a computation is never taken for a mistake of the caller.
@@ -106,7 +106,7 @@ def _slots(function: Any, cls: type | None) -> _Slots:
 
 
 def _plain(hint: Any) -> tuple[type, ...]:
-    """Classes whose instances all fit."""
+    """Return the classes whose instances all fit."""
     if hint is Any:
         return (object,)
     if get_origin(hint) in (Union, UnionType):
@@ -143,7 +143,7 @@ def _allowed(value: Any, hint: Any) -> str:
 
 
 def _declared(function: Any, cls: type | None) -> Iterator[tuple[str, Any]]:
-    """The types of parameters; those of a dataclass stand in the classes that its fields come from, each with names of its own module."""
+    """Return the types of parameters; a dataclass's come from the classes of its fields, each read with its own module's names."""
     own = inspect.unwrap(function)
     texts = {name: (hint, own.__globals__) for name, hint in own.__annotations__.items() if name != "return"}
     for owner in reversed(cls.__mro__ if cls is not None else ()):
@@ -235,7 +235,7 @@ def _check_of_many(kind: type, parts: tuple[Any, ...]) -> Check:
 
 
 def _is_column(value: Any, part: Any, fits: Check) -> bool:
-    """Whether an array has such entries: the first shows the type that they share, unless they are objects."""
+    """Return whether an array has such entries: the first shows the type that they share, unless they are objects."""
     if part is Any or not getattr(value, "ndim", 1):
         return part is Any
     shown = value if getattr(value.dtype, "kind", "O") == "O" else value[:1]

@@ -1,13 +1,13 @@
-r"""Hash functions that nobody chooses: the seed of a report follows from the one-time token that it carries.
+r"""Assigned hash functions, which nobody chooses: the seed of a report follows from the one-time token that it carries.
 
-A device that draws its own seed can look for one that puts everything it wants to lift on one symbol (``lab.seeds`` says what that is
-worth). A seed that follows from something the device may draw again, a report's id or a token's number, only costs such a search some
-hashes. The signature on a token is different: the device cannot know it before the issuer has signed, and the issuer, who signs unseen,
-does not know it either; for one number there is only one, and each is paid for with a token. So::
+A device that draws its own seed can search for one that puts everything it wants to promote on one symbol (``lab.seeds`` measures the
+effect). If the seed followed from something that the device can draw again, a report's id or a token's number, such a search would only
+cost some hashes. The signature on a token is different. The device cannot know it before the issuer has signed, and the issuer, who signs
+blindly, does not know it either. There is one signature for each number, and each costs a token. So::
 
     seed = first words, little-endian, of SHA-256(b"deniable seed 1\n" + token)
 
-Whoever sees a token can check the seed. Privacy does not depend on it: epsilon holds for every seed, whoever chose it.
+Anyone who sees a token can check the seed. Privacy does not depend on it: epsilon holds for every seed, no matter who chose it.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _WORD_BYTES = 8
 
 
 def seed_words(spec: Spec) -> int:
-    """How many words a token assigns to a report; none for mechanisms without a seed. Memoized ones keep theirs."""
+    """Return how many words a token assigns to a report; none for mechanisms without a seed. Memoized ones keep theirs."""
     return spec.seed_words if spec.assignable else 0
 
 
 def assigned_seed(token: bytes, count: int) -> tuple[int, ...]:
-    """The seed that follows from a token: up to four words.
+    """Return the seed that follows from a token: up to four words.
 
     >>> [f"{word:016x}" for word in assigned_seed(bytes(288), 2)]
     ['c1a8137e2cf65b12', '5edd1b2cf271bc0a']
@@ -38,14 +38,14 @@ def assigned_seed(token: bytes, count: int) -> tuple[int, ...]:
 
 
 def has_assigned_seed(spec: Spec, envelope: Envelope) -> bool:
-    """Whether a report begins with the seed that its token assigns, where there is one."""
+    """Return whether a report begins with the seed that its token assigns, where there is one."""
     count = seed_words(spec)
     begin = envelope.payload[: count * _WORD_BYTES]
     return begin == struct.pack(f"<{count}Q", *assigned_seed(envelope.token, count))
 
 
 class Assigned(Source):
-    """Words that were assigned, and after them another source's: what a mechanism draws first is what it was given."""
+    """A source that gives the assigned words first, and then those of another source."""
 
     def __init__(self, words: tuple[int, ...], then: Source) -> None:
         self._words, self._then = list(reversed(words)), then

@@ -24,9 +24,9 @@ from deniable.contract.record import Document
 from deniable.errors import WireError
 
 MEDIA_TYPE = "application/vnd.deniable.batch.v1"
-"""What a batch is called in HTTP."""
+"""The media type of a batch."""
 BATCH_CONTEXT = b"deniable batch 1\n"
-"""What stands before a manifest when it is signed."""
+"""The prefix of a manifest's signed bytes."""
 MOST_SEALS = 1 << 17
 LARGEST_SEAL = 1 << 17
 LARGEST_MANIFEST = 1 << 12
@@ -38,7 +38,7 @@ _LENGTH = struct.Struct("<I")
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest(Document):
-    """What a batch is: the part that is signed."""
+    """The signed part of a batch: what it is, and the digest of its seals."""
 
     noun = "manifest"
     version = 1
@@ -72,7 +72,7 @@ class Manifest(Document):
 
     @classmethod
     def of(cls, seals: Sequence[bytes], *, batch: bytes, task: bytes, period: int, threshold: Threshold | None = None) -> Manifest:
-        """The manifest of seals in their order; WireError unless they all have one size."""
+        """Return the manifest of seals in their order; WireError unless they all have one size."""
         size = len(seals[0]) if seals else 0
         if any(len(seal) != size for seal in seals):
             raise WireError(
@@ -91,7 +91,7 @@ class Batch:
 
 
 def pack_batch(manifest: Manifest, signature: bytes, seals: Sequence[bytes]) -> bytes:
-    """The message; the signature is of ``manifest.signed``."""
+    """Return the message of a batch; ``signature`` is of ``manifest.signed``."""
     if len(signature) != SIGNATURE_BYTES:
         raise WireError("signature", signature.hex(), allowed="64 bytes", fix="sign manifest.signed")
     text = manifest.canonical
@@ -99,9 +99,9 @@ def pack_batch(manifest: Manifest, signature: bytes, seals: Sequence[bytes]) -> 
 
 
 def open_batch(data: bytes, key: bytes) -> Batch:
-    """The batch behind a message; WireError unless the key signed it and every byte of it is as it was signed.
+    """Return the batch behind a message; WireError unless the key signed it, and every byte is as it was signed.
 
-    The signature is looked at before the seals are: whoever has no key causes no more work than one verification.
+    The signature is checked before the seals: without the key, nobody can cause more work than one verification.
     """
     manifest, start = open_manifest(data, key)
     size = manifest.size
@@ -116,7 +116,7 @@ def open_batch(data: bytes, key: bytes) -> Batch:
 
 
 def open_manifest(data: bytes, key: bytes) -> tuple[Manifest, int]:
-    """The manifest of a message of which only the beginning may have come, and where its seals begin; WireError if it is not signed."""
+    """Return the manifest of a message that may be incomplete, and where its seals begin; WireError if it is not signed."""
     length = int.from_bytes(data[: _LENGTH.size], "little")
     start = _LENGTH.size + length + SIGNATURE_BYTES
     if not 0 < length <= LARGEST_MANIFEST or len(data) < start:

@@ -80,7 +80,7 @@ def finalize(modulus: bytes, message: bytes, answer: bytes, blinded: Blinded) ->
 
 
 def verify(modulus: bytes, message: bytes, signature: bytes) -> bool:
-    """Whether this is an RSA-PSS signature of the message: SHA-384, MGF1, a salt of 48 bytes."""
+    """Return whether this is an RSA-PSS signature of the message: SHA-384, MGF1, a salt of 48 bytes."""
     n, number = int.from_bytes(modulus, "big"), int.from_bytes(signature, "big")
     if len(signature) != len(modulus) or number >= n:
         return False
@@ -116,7 +116,7 @@ def encode(message: bytes, salt: bytes, bits: int) -> bytes:
 
 
 def draw_bytes(source: Source, count: int) -> bytes:
-    """So many bytes, a multiple of 8, from words that are written most significant byte first."""
+    """Return so many bytes, a multiple of 8, from words that are written most significant byte first."""
     return b"".join(word.to_bytes(8, "big") for word in source.words(count // 8))
 
 

@@ -19,7 +19,7 @@ EXACT_IN_JAVASCRIPT = 1 << 53
 
 
 def canonical_json(value: object) -> bytes:
-    r"""The canonical bytes of a JSON value.
+    r"""Return the canonical bytes of a JSON value.
 
     >>> canonical_json({"size": 4, "keep": number(2**64), "labels": ["é"]})
     b'{"keep":"18446744073709551616","labels":["\xc3\xa9"],"size":4}'
@@ -41,12 +41,12 @@ def parse_canonical(data: bytes) -> Any:
 
 
 def number(value: int) -> int | str:
-    """An integer as JSON carries it: a decimal string if JavaScript could not read it exactly."""
+    """Return an integer as JSON carries it: a decimal string if JavaScript could not read it exactly."""
     return value if abs(value) < EXACT_IN_JAVASCRIPT else str(value)
 
 
 def read_number(parameter: str, value: object) -> int:
-    """The integer behind ``number``, spelled the one way that ``number`` spells it."""
+    """Return the integer behind ``number``, spelled the one way that ``number`` spells it."""
     try:
         result = int(value) if isinstance(value, int | str) and not isinstance(value, bool) else None
     except ValueError:
@@ -57,7 +57,7 @@ def read_number(parameter: str, value: object) -> int:
 
 
 def read_object(parameter: str, value: object, required: set[str], optional: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """A JSON object with exactly the names it should have."""
+    """Return a JSON object with exactly the names it should have."""
     names = set(value) if isinstance(value, Mapping) else None
     if names is None or not required <= names <= required | optional:
         raise WireError(parameter, value, allowed=f"an object with {sorted(required | optional)}", fix="check the names and the version")
@@ -65,7 +65,7 @@ def read_object(parameter: str, value: object, required: set[str], optional: fro
 
 
 def to_plain(value: Any) -> Any:
-    """A value as canonical JSON carries it: text as it is, integers tagged from 2^53 on, bytes in hex, floats and times as text.
+    """Return a value as canonical JSON carries it: text as it is, integers tagged from 2^53 on, bytes in hex, floats and times as text.
 
     >>> to_plain("tea"), to_plain(7), to_plain(2**63), to_plain(b"tea"), to_plain(0.1)
     ('tea', 7, {'integer': '9223372036854775808'}, {'bytes': '746561'}, {'float': '0.1'})
@@ -83,7 +83,7 @@ def to_plain(value: Any) -> Any:
 
 
 def from_plain(plain: Any) -> Any:
-    """The value behind ``to_plain``; WireError if there is none."""
+    """Return the value behind ``to_plain``; WireError if there is none."""
     if not isinstance(plain, dict):
         return plain if isinstance(plain, str) else read_number("value", plain)
     if set(plain) == {"integer"}:

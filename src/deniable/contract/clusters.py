@@ -67,7 +67,7 @@ class ClusterSide(Encoder):
         return IndexRange(len(self.centers) * (2 * self.limit + 1))
 
     def place(self, point: list[int]) -> int:
-        """Cluster and clipped coordinate as one number, the coordinate changing fastest."""
+        """Return cluster and clipped coordinate as one number, the coordinate changing fastest."""
         distances = [sum((x - c) ** 2 for x, c in zip(point, center, strict=True)) for center in self.centers]
         level = max(-self.limit, min(self.limit, point[self.coordinate])) + self.limit
         return distances.index(min(distances)) * (2 * self.limit + 1) + level
@@ -123,7 +123,7 @@ class Magnitude(Encoder):
 
 
 def check_centers(features: Features, centers: object) -> None:
-    """Refuse centers that are no points on the grid."""
+    """Raise unless the centers are points on the grid."""
     if not isinstance(centers, tuple) or not 1 <= len(centers) <= MOST_CLUSTERS:
         received = len(centers) if isinstance(centers, tuple) else centers
         raise ParameterError("centers", received, allowed=f"1 to {MOST_CLUSTERS} points", fix="give one point for each cluster")

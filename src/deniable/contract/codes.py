@@ -19,7 +19,7 @@ _END = b"\x80"
 
 
 def code_bits(domain: Domain) -> int:
-    """The length of every code.
+    """Return the length of every code.
 
     >>> from deniable.contract.domain import Integers
     >>> code_bits(Integers(0, 999)), code_bits(Text(6)), code_bits(Bytes(6))
@@ -31,7 +31,7 @@ def code_bits(domain: Domain) -> int:
 
 
 def code_of(domain: Domain, value: Any) -> int:
-    """The code of a value, as a number whose most significant bit comes first; DomainError if the value is not allowed.
+    """Return the code of a value, as a number whose most significant bit comes first; DomainError if the value is not allowed.
 
     >>> f"{code_of(Text(4), 'té'):x}", f"{code_of(Bytes(3), bytes([0, 7])):x}", code_of(Bytes(3), b"")
     ('74c3a9ff', '78000', 2147483648)
@@ -45,7 +45,7 @@ def code_of(domain: Domain, value: Any) -> int:
 
 
 def real_codes(domain: Domain, codes: Iterable[int]) -> list[int]:
-    """Those of some codes that are a value's.
+    """Return those of some codes that are a value's.
 
     >>> real_codes(Text(1), (0x41, 0xC3)), real_codes(Bytes(1), (0x4180, 0x4100))
     ([65], [16768])
@@ -56,7 +56,7 @@ def real_codes(domain: Domain, codes: Iterable[int]) -> list[int]:
 
 
 def value_of(domain: Domain, code: int) -> Any:
-    """The value with this code; None if no value has it.
+    """Return the value with this code; None if no value has it.
 
     >>> value_of(Text(4), code_of(Text(4), "té")), value_of(Text(4), 0xFF << 24), value_of(Bytes(3), 0)
     ('té', None, None)

@@ -1,4 +1,4 @@
-"""What a person's answer may be, and the integer that stands for it.
+"""Domains: the answers that a person may give, and the integer that stands for each.
 
 A domain maps each allowed value to a **key**: the value's index where the domain can be listed, a 64-bit hash of the
 content where it cannot (text, bytes). Mechanisms work on keys; people and analysts see values.
@@ -46,14 +46,14 @@ class Domain(Plain, ABC):
 
     @abstractmethod
     def key(self, value: Any) -> int:
-        """The integer that stands for a value; DomainError if the value is not allowed."""
+        """Return the integer that stands for a value; DomainError if the value is not allowed."""
 
     def value(self, key: int) -> Hashable:
-        """The value behind a key, for domains that can be listed."""
+        """Return the value behind a key, for domains that can be listed."""
         return key
 
     def refuse(self, value: object, position: int | None = None) -> DomainError:
-        """The error for a value that is not allowed, naming its position where it came in a batch."""
+        """Return the error for a value that is not allowed, naming its position where it came in a batch."""
         where = "value" if position is None else f"values[{position}]"
         return DomainError(where, value, allowed=self.describe(), fix="correct or drop it; nothing was counted")
 
@@ -67,7 +67,7 @@ class Domain(Plain, ABC):
 
     @abstractmethod
     def describe(self) -> str:
-        """What is allowed, in a few words."""
+        """Return what is allowed, in a few words."""
 
 
 @DOMAINS.add
@@ -259,7 +259,7 @@ class Text(Bytes):
 
 
 def _integer(value: object) -> int | None:
-    """The integer that a value is; None for floats, booleans and all else: True is not the answer 1 of many."""
+    """Return the integer that a value is; None for floats, booleans and all else: True is not the answer 1 of many."""
     kind = getattr(getattr(value, "dtype", None), "kind", "i")  # NumPy's scalars, and arrays, which are no single value
     if isinstance(value, bool) or kind not in ("i", "u") or getattr(value, "shape", ()) != ():
         return None

@@ -1,8 +1,8 @@
-"""Files that are there whole, whatever happens to the process or to the machine.
+"""Durable files: they are always whole, whatever happens to the process or to the machine.
 
-The new content goes into a draft beside the file, and the draft is on the disk before it takes the file's name; the name is on the disk
-before ``write_durably`` returns. Whoever is stopped in between leaves the old content or the new, and never a part of either. What may
-remain is a draft, which starts with a dot and ends with ``.part``, so that readers pass over it.
+The new content goes into a draft next to the file, and the draft is on the disk before it takes the file's name; the name is on the disk
+before ``write_durably`` returns. A crash in between leaves the old content or the new, and never a part of either. It may also leave a
+draft, whose name starts with a dot and ends with ``.part``, so that readers skip it.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)  # the 
 
 
 def write_durably(path: Path, data: bytes | memoryview, *, mode: int = 0o666, alone: bool = False, date: int | None = None) -> None:
-    """Put ``data`` at ``path``, in place of what is there, if anything; OSError if that failed.
+    """Write ``data`` to ``path``, replacing what is there; OSError if that failed.
 
-    ``mode`` is what the file allows, less the process's umask. ``alone``: nobody else writes this file; its draft has one name then, and
-    one that a crash left is removed, which matters if it is secret. Otherwise every draft has a name of its own, and whoever is last
-    wins. ``date`` is when the file is said to be from, in seconds since 1970.
+    ``mode`` is what the file allows, less the process's umask. ``alone`` means that nobody else writes this file: its draft has a fixed
+    name, and a draft that a crash left is removed, which matters if it is secret. Otherwise every draft has its own name, and the last
+    writer wins. ``date`` is the file's date, in seconds since 1970.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -51,7 +51,7 @@ def write_durably(path: Path, data: bytes | memoryview, *, mode: int = 0o666, al
 
 
 def sync(handle: int) -> None:
-    """Make what was written to an open file durable, by its ``handle``. After a failure nobody knows how much of it is."""
+    """Make what was written to an open file durable, by its ``handle``. After a failure, nobody knows how much is durable."""
     if sys.platform == "darwin":
         import fcntl
 
@@ -71,7 +71,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def make_folders(folder: Path) -> None:
-    """Make a folder and those around it that are missing, each durable in the one around it."""
+    """Create a folder and its missing parents, each durable in its parent."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     for path in reversed(missing):
         path.mkdir(exist_ok=True)

@@ -39,7 +39,7 @@ _NEUTRAL: Point = (0, 1, 1, 0)
 
 
 def verify(key: bytes, message: bytes, signature: bytes) -> bool:
-    """Whether this is a signature of the message under the key."""
+    """Return whether this is a signature of the message under the key."""
     if len(key) != 32 or len(signature) != 64:
         return False
     return _verify(bytes(key), hashlib.sha512(signature[:32] + key + message).digest(), bytes(signature))
@@ -47,7 +47,7 @@ def verify(key: bytes, message: bytes, signature: bytes) -> bool:
 
 @lru_cache(maxsize=1024)
 def _verify(key: bytes, challenge: bytes, signature: bytes) -> bool:
-    """The verdict; the message enters through its digest alone."""
+    """Return the verdict; the message enters through its digest alone."""
     point = _decode(key)
     s = int.from_bytes(signature[32:], "little")
     if point is None or _is_small(point) or s >= ORDER:
@@ -81,7 +81,7 @@ def _multiples_of_base() -> list[Point]:
 
 
 def _add(first: Point, second: Point) -> Point:
-    """The sum of any two points: the law is complete, since d is no square."""
+    """Return the sum of any two points: the law is complete, since d is no square."""
     x1, y1, z1, t1 = first
     x2, y2, z2, t2 = second
     a = (y1 - x1) * (y2 - x2) % P
@@ -104,7 +104,7 @@ def _double(point: Point) -> Point:
 
 
 def _is_small(point: Point) -> bool:
-    """Whether the point's order divides the cofactor 8: then a key proves nothing."""
+    """Return whether the point's order divides the cofactor 8: then a key proves nothing."""
     x, y, z, _ = _double(_double(_double(point)))
     return x == 0 and y == z
 
@@ -116,7 +116,7 @@ def _encode(point: Point) -> bytes:
 
 
 def _decode(data: bytes) -> Point | None:
-    """The point behind 32 bytes; None if there is none, or if they are not its one canonical spelling."""
+    """Return the point behind 32 bytes; None if there is none, or if they are not its one canonical spelling."""
     number = int.from_bytes(data, "little")
     y, odd = number & (1 << 255) - 1, number >> 255
     if y >= P:

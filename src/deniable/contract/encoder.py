@@ -72,15 +72,15 @@ class Encoder(Plain, ABC):
 
     @abstractmethod
     def encode(self, value: Any, source: Source) -> Any:
-        """One person's input."""
+        """Return one person's input."""
 
     def column(self, values: Any) -> Any:
-        """The column that is asked about, of all that people hold."""
+        """Return the column that is asked about, of all that people hold."""
         return values
 
     @abstractmethod
     def encode_many(self, values: Any, source: Source | None) -> Any:
-        """The inputs of many people, from their part of the column."""
+        """Return the inputs of many people, from their part of the column."""
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ class Prefix(Encoder):
         return position if self.candidates[position : position + 1] == (prefix,) else len(self.candidates)
 
     def shown(self, prefix: int) -> int | bytes:
-        """A prefix as a mechanism's domain has it: integers of up to 64 bits, bytes beyond."""
+        """Return a prefix as a mechanism's domain has it: integers of up to 64 bits, bytes beyond."""
         return prefix if self.length <= 64 else prefix.to_bytes(-(-self.length // 8), "big")
 
     def encode_many(self, values: Any, source: Source | None) -> Any:
@@ -197,12 +197,12 @@ class Prefix(Encoder):
 
 
 def counted(whole: int, candidates: tuple[int, ...] | None) -> int:
-    """How many inputs there are: the ``whole``, or a place for each candidate and one for the others, if there are any."""
+    """Return how many inputs there are: the ``whole``, or a place for each candidate and one for the others, if there are any."""
     return whole if candidates is None else min(len(candidates) + 1, whole)
 
 
 def bulk_half(home: str, caller: str) -> Any:
-    """The analyst's half of an encoder, a module of ``core``; contract knows only its name."""
+    """Return the analyst's half of an encoder, a module of ``core``; contract knows only its name."""
     try:
         return importlib.import_module(f"deniable.core.{home}")
     except ModuleNotFoundError as error:
@@ -210,5 +210,5 @@ def bulk_half(home: str, caller: str) -> Any:
 
 
 def encoder_from_json(data: object) -> Encoder:
-    """The encoder behind ``data`` from ``to_json``; WireError if there is none."""
+    """Return the encoder behind ``data`` from ``to_json``; WireError if there is none."""
     return Encoder.from_json(data)

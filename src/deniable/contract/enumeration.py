@@ -80,7 +80,7 @@ class ForkingSource(Source):
         return bits
 
     def outcome(self, outcomes: int) -> int:
-        """The scripted outcome of a draw, or its first past the end of the script."""
+        """Return the scripted outcome of a draw, or its first past the end of the script."""
         taken = self._taken
         if len(taken) < len(self._script):
             outcome = self._script[len(taken)]
@@ -95,7 +95,7 @@ class ForkingSource(Source):
 def law_of(
     randomize: Callable[[Source], Report], *, seed: tuple[int, ...] = (), fork: type[ForkingSource] = ForkingSource
 ) -> OutputLaw[Report]:
-    """The exact output law of ``randomize``, by walking every branch of its draws.
+    """Return the exact output law of ``randomize``, by walking every branch of its draws.
 
     ``seed`` is what the source answers where raw words are drawn, and ``fork`` the kind of source that walks.
 

@@ -49,7 +49,7 @@ class Envelope(NamedTuple):
     token: bytes = b""
 
     def pack(self) -> bytes:
-        """The envelope as bytes."""
+        """Return the envelope as bytes."""
         length = HEADER.size - _LENGTH.size + len(self.token) + len(self.payload)
         try:
             if len(self.task) != 32 or len(self.id) != 16:
@@ -62,7 +62,7 @@ class Envelope(NamedTuple):
 
 
 def open_batch(data: bytes, *, most: int = 1 << 20) -> list[Envelope]:
-    """The envelopes of a batch; WireError if their lengths do not add up, if there are more than so many, or one is of another version."""
+    """Return the envelopes of a batch; WireError if lengths do not add up, there are too many, or one is of another version."""
     envelopes: list[Envelope] = []
     start, end = 0, len(data)
     while start < end:

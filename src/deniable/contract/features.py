@@ -51,7 +51,7 @@ class Features(Plain):
 
     @classmethod
     def of(cls, given: Any) -> Features:
-        """Features from a mapping of names to ranges, (low, high) or Numbers; those of Numbers may clip."""
+        """Return features from a mapping of names to ranges, (low, high) or Numbers; those of Numbers may clip."""
         if isinstance(given, Features):
             return given
         if not isinstance(given, Mapping):
@@ -74,22 +74,22 @@ class Features(Plain):
         return tuple(name for name, _ in self.columns)
 
     def point(self, value: Any) -> list[int]:
-        """One person's features, in steps from the middle of each range."""
+        """Return one person's features, in steps from the middle of each range."""
         return [domain.key(Attribute(name).column(value)) - HALF for name, domain in self.columns]
 
     def original(self, coordinate: int, steps: float) -> float:
-        """A feature in people's own numbers, from steps off the middle."""
+        """Return a feature in people's own numbers, from steps off the middle."""
         domain = self.columns[coordinate][1]
         return float(domain.start + domain.width / 2) + steps * float(domain.width / (2 * HALF))
 
     def unit(self, coordinate: int) -> float:
-        """What a step is in people's own numbers."""
+        """Return what a step is in people's own numbers."""
         return float(Fraction(self.columns[coordinate][1].width) / (2 * HALF))
 
 
 @lru_cache(maxsize=16)
 def _read(canonical: bytes) -> Features:
-    """All questions of a round have the same features, hundreds perhaps: they are read once."""
+    """Return all questions of a round have the same features, hundreds perhaps: they are read once."""
     return Features(COLUMNS.read("features", parse_canonical(canonical)))
 
 
@@ -104,19 +104,19 @@ Features.form = Form(lambda features: COLUMNS.write(features.columns), _read_fea
 
 
 def check_features(features: object) -> None:
-    """Refuse what is no Features."""
+    """Raise unless ``features`` are Features."""
     if not isinstance(features, Features):
         raise ParameterError("features", features, allowed="Features", fix='write Features.of({"age": (0, 120)})')
 
 
 def check_clip(clip: object) -> None:
-    """Refuse a number of halvings that leaves no range."""
+    """Raise unless ``clip`` halvings leave a range."""
     if type(clip) is not int or not 0 <= clip <= 8:
         raise ParameterError("clip", clip, allowed="an integer from 0 to 8", fix="say how often to halve the range; 0 clips nothing")
 
 
 def check_integers(name: str, values: object, count: int, largest: int) -> None:
-    """Refuse what is not a tuple of so many integers of limited size."""
+    """Raise unless ``values`` is a tuple of so many integers of limited size."""
     right = isinstance(values, tuple) and len(values) == count and all(type(v) is int and abs(v) <= largest for v in values)
     if not right:
         allowed = f"{count} integers from -{largest} to {largest}"

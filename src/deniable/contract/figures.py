@@ -1,4 +1,4 @@
-"""What anything wants to know of a mechanism besides its law: figures with a default that most mechanisms share."""
+"""Figures of a mechanism besides its law, with defaults that most mechanisms share."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Figures(ABC):  # a spec adds what has no default
         return 1
 
     def counters(self, values: int) -> int:
-        """How many counters a tally about so many values has."""
+        """Return how many counters a tally about so many values has."""
         return values
 
     @property
@@ -97,5 +97,5 @@ class Figures(ABC):  # a spec adds what has no default
         return ()
 
     def finishing(self, values: int) -> Work:
-        """What it takes to estimate so many values from a tally."""
+        """Return what it takes to estimate so many values from a tally."""
         return Work((kept := TALLY_BYTES * self.counters(values)) + VALUE_BYTES * values, values, kept)

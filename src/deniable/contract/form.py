@@ -45,7 +45,7 @@ def _number(text: str) -> float:
 
 
 def read_fraction(noun: str, data: object) -> Fraction:
-    """A fraction behind its text: short integers, and no exponents, which could be as long as the memory.
+    """Return a fraction behind its text: short integers, and no exponents, which could be as long as the memory.
 
     >>> read_fraction("share", "2/3"), read_fraction("share", "0")
     (Fraction(2, 3), Fraction(0, 1))
@@ -57,7 +57,7 @@ def read_fraction(noun: str, data: object) -> Fraction:
 
 
 def written_only(write: Callable[[Any], Any]) -> Form:
-    """The form of what identifies a value, or shows it to people, and does not lead back to it."""
+    """Return the form of what identifies a value, or shows it to people, and does not lead back to it."""
 
     def read(noun: str, data: object) -> object:
         raise WireError(noun, data, allowed="nothing: it is written and never read", fix="make the record from its parts")
@@ -66,7 +66,7 @@ def written_only(write: Callable[[Any], Any]) -> Form:
 
 
 def tuple_of(form: Form) -> Form:
-    """The form of a tuple of values of one form."""
+    """Return the form of a tuple of values of one form."""
 
     def read(noun: str, data: object) -> tuple[Any, ...]:
         if not isinstance(data, list):
@@ -77,7 +77,7 @@ def tuple_of(form: Form) -> Form:
 
 
 def mapping_of(form: Form) -> Form:
-    """The form of values of one form by their names."""
+    """Return the form of values of one form by their names."""
 
     def read(noun: str, data: object) -> dict[str, Any]:
         if not isinstance(data, dict):
@@ -111,7 +111,7 @@ FORMS: dict[Any, Form] = {
 
 
 def _read_either(noun: str, data: object) -> object:
-    """A number as a file or as ``number`` writes it; an integer stays one."""
+    """Return a number as a file or as ``number`` writes it; an integer stays one."""
     if isinstance(data, str):
         return int(data) if data.lstrip("-").isdigit() else FORMS[float].read(noun, data)
     if type(data) not in (int, float):
@@ -134,7 +134,7 @@ HANDWRITTEN = {
 
 
 def row_of(forms: tuple[Form, ...]) -> Form:
-    """The form of a tuple with a form for each place."""
+    """Return the form of a tuple with a form for each place."""
 
     def read(noun: str, data: object) -> tuple[Any, ...]:
         if not isinstance(data, list) or len(data) != len(forms):

@@ -70,7 +70,7 @@ class Fragment(Encoder):
         return public_function(self.salt, self.function)
 
     def hash(self, value: Any) -> int:
-        """The public hash of a whole value; 0 where there is none."""
+        """Return the public hash of a whole value; 0 where there is none."""
         return self.family.symbol(self.seed, self.domain.key(value)) if self.hash_bits else 0
 
     def reads(self, domain: Domain) -> bool:

@@ -108,7 +108,7 @@ class Gradient(Encoder):
 
 
 def check_label(features: Features, label: object, classes: object) -> None:
-    """Refuse a label that is a feature as well, or has other than two classes."""
+    """Raise if the label is a feature as well, or does not have two classes."""
     check_features(features)
     if not isinstance(label, str) or not label or label in features.names:
         raise ParameterError("label", label, allowed="the name of a column that is no feature", fix="name the column to predict")

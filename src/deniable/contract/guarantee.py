@@ -1,4 +1,4 @@
-"""What is promised to a person, as data and in plain words."""
+"""The guarantee: what is promised to a person, as data and in plain words."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ TOOK_PART = "that the person took part"
 
 @dataclass(frozen=True, kw_only=True)
 class Guarantee:
-    """A privacy promise with everything that it depends on.
+    """A privacy promise, and everything that it depends on.
 
     ``model`` is one of local, shuffle, multiparty and central; ``unit`` is what epsilon is paid for, such as one report;
-    ``neighbors`` is the relation under which epsilon holds; ``honest`` names whoever must behave for it to hold;
+    ``neighbors`` is what is compared; ``honest`` names who must behave for epsilon to hold;
     ``certificate`` says how it is known: ``"exact law"`` means that every output probability is an integer over 2^64 and
     that the worst ratio was compared with e^epsilon in exact arithmetic.
 
@@ -40,13 +40,13 @@ class Guarantee:
     exposed: str = TOOK_PART
     """What is not protected, whatever epsilon is."""
     local_epsilon: float | None = None
-    """In the shuffle model, what holds if the shuffler is not honest; infinite if nothing does."""
+    """In the shuffle model, the epsilon that holds if the shuffler is dishonest; infinite if none does."""
     epsilon_at_least: float | None = None
-    """Where it is known: an epsilon below which the promise is certainly not true."""
+    """An epsilon below which the promise is certainly false, where one is known."""
     condition: str | None = None
-    """What must be so for epsilon to hold, in a few words to the person, as in "if your answer stays the same"."""
+    """The condition under which epsilon holds, in words for the respondent, such as "if your answer stays the same"."""
     people: int | None = None
-    """In the shuffle model, how many honest, distinct people must be in the batch, the person included."""
+    """In the shuffle model, how many honest, distinct people the batch must have, including the person."""
 
     def __repr__(self) -> str:
         shown = ((each.name, getattr(self, each.name)) for each in fields(self))
@@ -54,7 +54,7 @@ class Guarantee:
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """How strong the promise is; in the shuffle model, with an honest shuffler and without."""
+        """Return how strong the promise is; in the shuffle model, with an honest shuffler and without."""
         compared = "" if self.neighbors.startswith("any two") else f"Compared: {self.neighbors}."
         if self.model != "shuffle":
             return (Verdict(self.epsilon, self.delta, self.condition or "", compared),)
@@ -62,7 +62,10 @@ class Guarantee:
         return honest, Verdict(inf if self.local_epsilon is None else self.local_epsilon, 0.0, "If shuffler and collector work together")
 
     def statement(self) -> str:
-        """The promise in plain words: what is protected, against whom, how strongly, and what is not."""
+        """Return the promise in plain words: what is protected, how strongly, who must be trusted, and what is not protected.
+
+        Publications of searches hold this text, and are verified against it: another wording would make them fail.
+        """
         first, *rest = self._promised().split("\n")
         return "\n".join([first, *map(str, self.verdicts), *rest])
 
@@ -75,9 +78,9 @@ class Guarantee:
             return (
                 f"No true answer makes any result more than {factor} times as likely as another true answer of the same person would"
                 f"{failing} (epsilon = {epsilon}, delta = {self.delta:g}, {self.model} model).\n"
-                f"True answers are seen by {self.honest}, who must be trusted to keep them.\n"
+                f"{self.honest[:1].upper()}{self.honest[1:]} can see the true answers, and must be trusted to keep them secret.\n"
                 f"This holds for {self.unit}. Epsilons and deltas add up.\n"
-                "Not protected: anything from whoever is trusted."
+                "Not protected: true answers, from those who must be trusted."
             )
         if self.model == "multiparty":
             return self._among_parties(factor, epsilon)
@@ -92,7 +95,7 @@ class Guarantee:
         )
 
     def _shuffled(self, factor: str, epsilon: str) -> str:
-        """Both epsilons: with an honest shuffler, and without."""
+        """Return both epsilons: with an honest shuffler, and without."""
         local = self.local_epsilon
         bare = "nothing is promised" if local is None or local == inf else f"only the local epsilon = {epsilon_up(local)} holds"
         return (
@@ -105,12 +108,12 @@ class Guarantee:
         )
 
     def _among_parties(self, factor: str, epsilon: str) -> str:
-        """Who must be honest, and that secrecy rests on computation."""
+        """Return who must be honest, and that secrecy needs limits on computing power."""
         failing = f", except with probability {self.delta:g}" if self.delta else ""
         return (
-            f"Taking part, or not, makes no result more than {factor} times as likely{failing} "
-            f"(epsilon = {epsilon}, delta = {self.delta:g}, {self.model} model), for anybody whose computing power is limited.\n"
+            f"Whether someone takes part makes no result more than {factor} times as likely{failing} "
+            f"(epsilon = {epsilon}, delta = {self.delta:g}, {self.model} model), against anyone whose computing power is limited.\n"
             f"This needs {self.honest}.\n"
             f"This holds for {self.unit}. Epsilons and deltas add up.\n"
-            f"Not protected: {self.exposed}; and nothing keeps a party from sending false numbers."
+            f"Not protected: {self.exposed}. And a party can send false numbers."
         )

@@ -55,7 +55,7 @@ _MIXER = 0xD6E8FEB86659FD93
 
 
 def string_key(content: bytes) -> int:
-    """The 64-bit key of a byte string.
+    """Return the 64-bit key of a byte string.
 
     >>> f"{string_key(b'tea'):016x}"
     '8c350663f0d3052a'
@@ -110,17 +110,17 @@ class HashFamily:
         return ((seed[0] + high) * (seed[1] + low) + seed[2]) & mask
 
     def mixed(self, key: int) -> int:
-        """A long key without its pattern."""
+        """Return a long key without its pattern."""
         for _ in range(2):
             key = ((key ^ key >> self.half) * _MIXER) & ((1 << self.word_bits) - 1)
         return key ^ key >> self.half
 
     def symbol(self, seed: tuple[int, ...], key: int) -> int:
-        """The symbol of a key under a seed."""
+        """Return the symbol of a key under a seed."""
         return (self.spread(seed, key) >> self.half) * self.range >> self.half
 
     def starts(self, symbol: int) -> int:
-        """The smallest u that falls on a symbol; a symbol's interval ends where the next one starts."""
+        """Return the smallest u that falls on a symbol; a symbol's interval ends where the next one starts."""
         return -(-(symbol << self.half) // self.range) << self.half
 
     @cached_property
@@ -132,7 +132,7 @@ class HashFamily:
 
 
 def public_function(salt: int, index: int) -> tuple[int, ...]:
-    """The seed of a shared function, for anyone to derive.
+    """Return the seed of a shared function, for anyone to derive.
 
     >>> HashFamily(key_bits=10, range=1024, shared=True).symbol(public_function(salt=0, index=7), 42)
     752

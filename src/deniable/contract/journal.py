@@ -1,4 +1,4 @@
-"""The journal: one SQLite file in which what is spent and what is to be sent because of it are written together, before it is sent.
+"""The journal: one SQLite file that records an expense together with the message that it pays for, before that is sent.
 
 The ledger of a device, the store of a shuffler and that of an aggregator are journals. A step takes the write lock before it looks, so two
 processes never both see the last of a budget; it is durable when it ends, and undone by any error. So a crash leaves both, the expense and
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 
 class Schema(NamedTuple):
-    """The tables of a kind of journal: a script for each version, which adds to the one before, and SQLite's ``application_id``."""
+    """The tables of a kind of journal: a script for each version that adds to the one before, and SQLite's ``application_id``."""
 
     scripts: Sequence[str]
     mark: int = 0
@@ -25,7 +25,7 @@ class Schema(NamedTuple):
         return len(self.scripts)
 
     def prepare(self, database: sqlite3.Connection, *, new: bool = True) -> bool:
-        """Make the tables that are missing, in a step; False if the file is of a later version or of another program.
+        """Create the missing tables, in a step; return False if the file is of a later version or of another program.
 
         An empty file becomes a journal only if it may be ``new``.
         """
@@ -47,7 +47,7 @@ class Schema(NamedTuple):
 
 @contextmanager
 def step(database: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """One transaction, alone and durable; undone by any error. The connection is one that begins none by itself."""
+    """Run one transaction, alone and durable; any error undoes it. The connection must not begin transactions automatically."""
     database.execute("BEGIN IMMEDIATE")
     try:
         yield database

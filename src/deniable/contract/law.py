@@ -77,7 +77,7 @@ class OutputLaw(Mapping[Report, Fraction]):
         return sum(self._weights.values(), Fraction(0))
 
     def ratio(self, other: OutputLaw[Report]) -> Fraction | None:
-        """The largest factor by which a report is likelier here than under the ``other`` law; None where it is impossible there."""
+        """Return the largest factor by which a report is likelier here than under the ``other`` law; None where it is impossible there."""
         if not self._weights.keys() <= other._weights.keys():
             return None
         return max(weight / other._weights[report] for report, weight in self._weights.items())

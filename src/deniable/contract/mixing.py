@@ -120,12 +120,12 @@ class Mixing(Plain):
             raise ParameterError("threshold", self.threshold, allowed="a Threshold, or None", fix="leave it out")
 
     def people(self, count: int) -> int:
-        """How many honest, distinct people are assumed behind so many reports: never more than there are."""
+        """Return how many honest, distinct people are assumed behind so many reports: never more than there are."""
         return floor(Fraction(self.honest) * count)
 
 
 def check_mixing(task: Task) -> None:
-    """ParameterError if a task's trust and its mixing do not fit, or if something that is sent in the clear would split the crowd."""
+    """Raise ParameterError if a task's trust and its mixing do not fit, or if something that is sent in the clear would split the crowd."""
     if task.model not in MODELS or (task.model == SHUFFLE) != isinstance(task.mixing, Mixing):
         allowed = f'"{LOCAL}", or "{SHUFFLE}" with a mixing'
         raise ParameterError("model", task.model, allowed=allowed, fix='write trust = "shuffle" and a table [shuffle]')

@@ -1,14 +1,14 @@
-r"""Key notices: the short-lived keys that reports are sealed for, each signed by whoever will open the seals.
+r"""Key notices: the short-lived keys that reports are sealed for, each signed by the party that will open the seals.
 
 A collector (the **analyst**) and each **shuffler** have a lasting Ed25519 identity, which stands in the task, and X25519 keys that come
 and go. A notice says which key, for which role, from when to when; the identity signs its canonical JSON. ``GET /v1/keys`` serves them::
 
     {"keys": [{"notice": "{\"end\":...,\"public\":\"...\",\"role\":\"analyst\",\"start\":...,\"version\":1}", "signature": "..."}]}
 
-A device takes the key that is good when the period of its report begins, the one that ends first if there are several; if there was none
-yet, the first that came after. So all reports of a period are sealed for one key, whoever fetched it when, and no crowd is split. A key is
-therefore listed, and used, for the length of a period after its end. A key that must not be used any more is not listed any more: devices
-look again after a day. What was sealed for a key stays closed once its private half was deleted, whoever seizes the machine.
+A device takes the key that is good when the period of its report begins: the one that ends first if there are several, or the first later
+one if there was none yet. So all reports of a period are sealed for one key, no matter when a device fetched it, and no crowd is split.
+Therefore a key is listed, and used, for the length of a period after its end. A key that must not be used any more is dropped from the
+list: devices look again after a day. Once a private key is deleted, nobody can open what was sealed for it, even with the machine in hand.
 
 >>> notice = KeyNotice(role="shuffler", public=bytes(range(32)), start=100, end=200)
 >>> notice.id.hex(), KeyNotice.from_json(notice.canonical) == notice
@@ -28,14 +28,14 @@ from deniable.contract.record import Document
 from deniable.errors import ParameterError, ProtocolError, WireError
 
 KEY_CONTEXT = b"deniable key 1\n"
-"""What stands before a notice's canonical JSON when it is signed."""
+"""The prefix of a notice's signed bytes."""
 ANALYST, SHUFFLER = "analyst", "shuffler"
 ROLES = (ANALYST, SHUFFLER)
-"""Who opens a seal. A role's place here is its byte in what a seal is bound to."""
+"""The roles that open seals. A role's index here is its byte in what a seal is bound to."""
 ID_BYTES = 8
 PUBLIC_BYTES = 32
 MOST_NOTICES = 32
-"""As many as one list may hold: every device verifies all of them."""
+"""The most notices in one list: every device verifies all of them."""
 _LAST_SECOND = 1 << 40
 
 
@@ -65,12 +65,12 @@ class KeyNotice(Document):
         return hashlib.sha256(self.public).digest()[:ID_BYTES]
 
     def valid_at(self, now: float) -> bool:
-        """Whether a device may seal for this key at a time."""
+        """Return whether a device may seal for this key at a time."""
         return self.start <= now < self.end
 
 
 def read_notice(data: bytes, signature: bytes, key: bytes, now: float, role: str) -> KeyNotice:
-    """The notice, if the identity ``key`` signed it for this role and it is good now.
+    """Return the notice, if the identity ``key`` signed it for this role and it is good now.
 
     WireError if it is forged, damaged or for another role; ProtocolError if it ended, or has not started by this device's clock.
     """
@@ -82,7 +82,7 @@ def read_notice(data: bytes, signature: bytes, key: bytes, now: float, role: str
 
 
 def read_keys(body: bytes, key: bytes, now: float, role: str, since: float | None = None) -> KeyNotice:
-    """The key to seal for, from what ``GET /v1/keys`` answered, in a period that began at ``since``; left out: now.
+    """Return the key to seal for, from what ``GET /v1/keys`` answered, in a period that began at ``since``; left out: now.
 
     It is the one that ends first of those that were good then; if there was none, the one that started first of those that have since.
     WireError if anything in it is not signed by the identity ``key`` for this role; ProtocolError if there is no such key.
@@ -104,7 +104,7 @@ def read_keys(body: bytes, key: bytes, now: float, role: str, since: float | Non
 
 
 def write_keys(signed: list[tuple[KeyNotice, bytes]]) -> bytes:
-    """What ``GET /v1/keys`` answers: notices with their signatures, the newest first."""
+    """Return what ``GET /v1/keys`` answers: notices with their signatures, the newest first."""
     newest = sorted(signed, key=lambda pair: (pair[0].start, pair[0].end), reverse=True)[:MOST_NOTICES]
     return json.dumps({"keys": [{"notice": notice.canonical.decode(), "signature": made.hex()} for notice, made in newest]}).encode()
 

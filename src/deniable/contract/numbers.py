@@ -122,7 +122,7 @@ class Numbers(Domain):
         return (_seconds(self.high) if self.times else self.high) - self.start
 
     def number(self, value: Any) -> Fraction:
-        """A value as an exact number, whether it is in range or not; DomainError if it is none."""
+        """Return a value as an exact number, whether it is in range or not; DomainError if it is none."""
         if isinstance(value, datetime):
             if self.times and _is_aware(value) == _is_aware(self.low):
                 return _seconds(value)
@@ -133,40 +133,40 @@ class Numbers(Domain):
         raise self.refuse(value)
 
     def place(self, number: Fraction) -> Fraction | None:
-        """Where a number lies on the grid, from 0 to ``steps``; None if it is out of range."""
+        """Return where a number lies on the grid, from 0 to ``steps``; None if it is out of range."""
         share = (number - self.start) / self.width
         if not 0 <= share <= 1:
             return Fraction(self.steps if share > 1 else 0) if self.clip else None
         return share * self.steps
 
     def position(self, value: Any) -> Fraction:
-        """Where a value lies on the grid, from 0 to ``steps``; DomainError if it is not allowed."""
+        """Return where a value lies on the grid, from 0 to ``steps``; DomainError if it is not allowed."""
         place = self.place(self.number(value))
         if place is None:
             raise self.refuse(value)
         return place
 
     def key(self, value: Any) -> int:
-        """The nearest grid point, the upper one of two; for checks and histograms. Mechanisms use ``draw``."""
+        """Return the nearest grid point, the upper one of two; for checks and histograms. Mechanisms use ``draw``."""
         return (self.position(value) + Fraction(1, 2)).__floor__()
 
     def draw(self, value: Any, source: Source) -> int:
-        """One of the two neighboring grid points, so that the expectation is the value; see ``round_at_random``."""
+        """Return one of the two neighboring grid points, so that the expectation is the value; see ``round_at_random``."""
         return round_at_random(self.position(value), source)
 
     def value(self, key: int) -> Hashable:
-        """The value at a key, a grid point: an integer where it is one, an exact Fraction elsewhere, a datetime rounded to microseconds."""
+        """Return the value at a key, a grid point: an integer if it is one, else a Fraction, or a datetime to the microsecond."""
         exact = self.start + self.width * key / self.steps
         return self.low + round((exact - self.start) * 10**6) * _MICROSECOND if self.times else _plainest(exact)
 
     def shown(self, number: float) -> Any:
-        """A number that was estimated, as people write values: a float, or a datetime; None where there is none."""
+        """Return a number that was estimated, as people write values: a float, or a datetime; None where there is none."""
         if not self.times:
             return number
         return self.low + timedelta(seconds=number - float(self.start)) if isfinite(number) else None
 
     def shown_distance(self, number: float) -> Any:
-        """A distance of two numbers: a float, or a timedelta."""
+        """Return a distance of two numbers: a float, or a timedelta."""
         return timedelta(seconds=number) if self.times and isfinite(number) else number
 
     def spans(self, low: int, high: int) -> bool:
@@ -179,13 +179,13 @@ class Numbers(Domain):
 
 
 def round_at_random(place: Fraction, source: Source) -> int:
-    """One of the two integers around ``place``, so that the expectation is ``place``. Consumes ``bernoulli_ratio``'s words, always."""
+    """Return one of the two integers around ``place``, so that the expectation is ``place``. Consumes ``bernoulli_ratio``'s words, always."""
     point, rest = divmod(place.numerator, place.denominator)
     return point + source.bernoulli_ratio(rest, place.denominator)
 
 
 def exact_number(value: object) -> Fraction | None:
-    """The rational number that a value is; None for what is no finite number, and for booleans."""
+    """Return the rational number that a value is; None for what is no finite number, and for booleans."""
     whole = _integer(value)
     if whole is not None:
         return Fraction(whole) if whole.bit_length() <= _LONGEST else None
@@ -208,12 +208,12 @@ def _bound(value: object) -> Any:
 
 
 def _is_aware(value: object) -> object:
-    """None for numbers, else whether a point in time has a time zone."""
+    """Return whether a point in time has a time zone; None for numbers."""
     return value.utcoffset() is not None if isinstance(value, datetime) else None
 
 
 def _seconds(value: datetime) -> Fraction:
-    """Exact seconds since 1970, in UTC, or by the clock on the wall where no time zone is known."""
+    """Return exact seconds since 1970, in UTC, or by the clock on the wall where no time zone is known."""
     return Fraction((value - (_EPOCH if _is_aware(value) else _EPOCH.replace(tzinfo=None))) // _MICROSECOND, 10**6)
 
 
@@ -224,7 +224,7 @@ def _usual_steps(low: Any, high: Any) -> int:
 
 
 def _plainest(exact: Fraction) -> int | float | Fraction:
-    """The same number in the plainest form there is."""
+    """Return the same number in the plainest form there is."""
     if exact.denominator == 1 and abs(exact) < 1 << 64:
         return int(exact)
     return float(exact) if Fraction(float(exact)) == exact else exact

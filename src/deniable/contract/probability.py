@@ -26,7 +26,7 @@ TIGHTNESS = 1e-9
 
 
 def check_epsilon(epsilon: object) -> float:
-    """Epsilon as a float, or an error that says what is wrong with it."""
+    """Return epsilon as a float; ParameterError unless it is in range."""
     try:
         number = float(epsilon) if hasattr(epsilon, "__float__") and type(epsilon).__name__ not in ("bool", "bool_") else math.nan
         if isinstance(epsilon, Fraction | Decimal) and Fraction(number) > epsilon:
@@ -53,7 +53,7 @@ def check_epsilon(epsilon: object) -> float:
 
 
 def exact_epsilon(epsilon: float) -> Decimal:
-    """The real number that a float epsilon promises.
+    """Return the real number that a float epsilon promises.
 
     0.3 may be read as the decimal that was typed or as the binary number that is stored; the smaller one honors both.
     """
@@ -62,7 +62,7 @@ def exact_epsilon(epsilon: float) -> Decimal:
 
 @_remembered
 def exp_below(epsilon: float, share: Fraction = Fraction(1)) -> Fraction:
-    """A rational just below e^(share epsilon): less than 1e-58 of it is lost.
+    """Return a rational just below e^(share epsilon): less than 1e-58 of it is lost.
 
     >>> float(exp_below(1.0))
     2.718281828459045
@@ -75,13 +75,13 @@ def exp_below(epsilon: float, share: Fraction = Fraction(1)) -> Fraction:
 
 @_remembered
 def exp_above(epsilon: float, share: Fraction) -> Fraction:
-    """A rational just above e^(share epsilon); the share may be negative."""
+    """Return a rational just above e^(share epsilon); the share may be negative."""
     return Fraction(_PRECISE.next_plus(_exponent(epsilon, share).exp(_PRECISE)))
 
 
 @_remembered
 def log_above(ratio: Fraction) -> float:
-    """The smallest float that is certainly not below ln(ratio).
+    """Return the smallest float that is certainly not below ln(ratio).
 
     >>> log_above(Fraction(3)) >= Decimal(3).ln()
     True
@@ -98,18 +98,18 @@ def log_above(ratio: Fraction) -> float:
 
 
 def floor_threshold(probability: Fraction) -> int:
-    """The largest threshold that is not above a probability."""
+    """Return the largest threshold that is not above a probability."""
     return math.floor(probability * ONE)
 
 
 def ceil_threshold(probability: Fraction) -> int:
-    """The smallest threshold that is not below a probability."""
+    """Return the smallest threshold that is not below a probability."""
     return math.ceil(probability * ONE)
 
 
 @_remembered
 def favored_threshold(epsilon: float, favored: int, others: int, share: Fraction = Fraction(1)) -> int:
-    """The threshold of the ``favored`` outcomes together, each of them e^(share epsilon) times as likely as each of the ``others``.
+    """Return the threshold of the ``favored`` outcomes together, each of them e^(share epsilon) times as likely as each of the ``others``.
 
     Rounded down: favoring them less than is allowed only adds privacy.
 
@@ -121,7 +121,7 @@ def favored_threshold(epsilon: float, favored: int, others: int, share: Fraction
 
 
 def check_resolution(epsilon: float, effective: float, *, tight: bool = True) -> None:
-    """Refuse a law that does not keep epsilon, or an epsilon that integers over 2^64 cannot express."""
+    """Raise if a law does not keep epsilon, or if integers over 2^64 cannot express epsilon."""
     if effective > epsilon:
         raise ParameterError(
             "epsilon",

@@ -1,4 +1,4 @@
-"""Protocols: ways of asking, as state machines without input or output of their own.
+"""Protocols: ways of asking, as state machines without input or output.
 
 A question is an encoder, a spec and the share of people it asks; a round is a set of questions asked at once (``question``). A protocol
 is its settings, which a person writes, and its ``state``, which rounds have taught: ``open()`` gives the round to ask, ``close(tallies)``
@@ -77,7 +77,7 @@ class Protocol(Document, ABC):
             PROTOCOLS.add(cls)
 
     def learned(self, **changes: Any) -> Self:
-        """The same settings in the next state: ``changes`` are the fields of the state that are new."""
+        """Return the same settings in the next state: ``changes`` are the fields of the state that are new."""
         state: Any = self.state  # type: ignore[attr-defined]  # a protocol that learns has one
         return replace(self, state=replace(state, **changes))  # type: ignore[type-var]  # and is a dataclass
 
@@ -91,11 +91,11 @@ class Protocol(Document, ABC):
 
     @abstractmethod
     def open(self) -> Round:
-        """The round to ask now."""
+        """Return the round to ask now."""
 
     @abstractmethod
     def close(self, tallies: Mapping[str, Any]) -> Any:
-        """The next state or an estimate, given the tally of each question by name; a survey gives a mapping of estimates."""
+        """Return the next state or an estimate, given the tally of each question by name; a survey gives a mapping of estimates."""
 
     @property
     @abstractmethod
@@ -103,7 +103,7 @@ class Protocol(Document, ABC):
         """What taking part in the whole protocol costs a person."""
 
     def work(self) -> Work:
-        """What it takes to close a round, this one or the heaviest of those to come, at most."""
+        """Return what it takes to close a round, this one or the heaviest of those to come, at most."""
         return together(question.spec.finishing(question.values) for question in self.open().questions)
 
     @property
@@ -112,11 +112,11 @@ class Protocol(Document, ABC):
         return self.open().scale
 
     def ticket(self, source: Source = SYSTEM) -> int:
-        """One person's ticket, drawn by the person's own device and kept for all rounds. Consumes nothing if the scale is 1."""
+        """Return one person's ticket, drawn by the person's own device and kept for all rounds. Consumes nothing if the scale is 1."""
         return source.below(self.scale) if self.scale > 1 else 0
 
     def question(self, ticket: int) -> Question | None:
-        """The question that the holder of a ticket is asked now; None if it is not the ticket's turn."""
+        """Return the question that the holder of a ticket is asked now; None if it is not the ticket's turn."""
         return self.open().question_of(ticket, self.scale)
 
     def read(self, values: Any) -> Any:
@@ -165,5 +165,5 @@ class MemoryProtocol(Protocol, abstract=True):
 
 @typed
 def protocol_from_json(data: bytes) -> Protocol:
-    """The protocol's state behind ``data``, its canonical JSON; WireError if there is none."""
+    """Return the protocol's state behind ``data``, its canonical JSON; WireError if there is none."""
     return Protocol.from_json(data)

@@ -29,7 +29,7 @@ NOTHING = bytes(32)
 
 
 class Head(NamedTuple):
-    """Where a log stood: its last entry's number and hash. Whoever remembers it notices if the past is written anew."""
+    """Where a log stood: its last entry's number and hash. Anyone who remembers it notices if the past is rewritten."""
 
     sequence: int
     hash: bytes
@@ -90,13 +90,13 @@ class LogEntry(Plain):
 
 
 def log_record(sequence: int, kind: str, task: bytes, content: bytes, previous: bytes = NOTHING, *, period: int | None = None) -> bytes:
-    """The record of something published: ``content`` is its canonical form, ``previous`` the hash of the record before."""
+    """Return the record of something published: ``content`` is its canonical form, ``previous`` the hash of the record before."""
     published = hashlib.sha256(content).digest()
     return LogRecord(sequence=sequence, kind=kind, task=task, published=published, previous=previous, period=period).canonical
 
 
 def verify_chain(entries: Sequence[LogEntry], key: bytes, *, head: Head | None = None) -> None:
-    """Return if these are a collector's entries, all of them and in order; WireError naming the first that is not.
+    """Raise a WireError unless these are all of a collector's entries in order; it names the first that is not.
 
     They begin with the first entry ever, or with the ``head`` remembered from an earlier visit. With a head it must be among them: a log
     that was cut or written anew since then is refused.
@@ -129,7 +129,7 @@ def verify_chain(entries: Sequence[LogEntry], key: bytes, *, head: Head | None =
 
 
 def head_of(entries: Sequence[LogEntry]) -> Head | None:
-    """What to remember of a log that was verified."""
+    """Return what to remember of a log that was verified."""
     return Head(entries[-1].sequence, entries[-1].hash) if entries else None
 
 

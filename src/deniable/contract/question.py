@@ -1,4 +1,4 @@
-"""What people are asked: a question to a share of them, and a round of questions asked at once."""
+"""Questions, each asked of a share of the people, and rounds of questions asked at once."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Question(Plain):
             raise ParameterError("share", self.share, allowed="a Fraction above 0, at most 1", fix="write Fraction(1, 3)")
 
     def answer(self, value: Any, source: Source = SYSTEM, seed: tuple[int, ...] = ()) -> Any:
-        """One person's report, under the ``seed`` that was assigned to it, if any."""
+        """Return one person's report, under the ``seed`` that was assigned to it, if any."""
         return self.spec.randomize(self.encoder.encode(value, source), Assigned(seed, source) if seed else source)
 
     @property
@@ -106,20 +106,20 @@ class Round(Plain):
         return lcm(self.first.denominator, *(question.share.denominator for question in self.questions))
 
     def edges(self, scale: int) -> tuple[int, ...]:
-        """Where the questions' intervals begin on a scale, and at last where they end."""
+        """Return where the questions' intervals begin on a scale, and at last where they end."""
         edges = [self.first]
         for question in self.questions:
             edges.append(edges[-1] + question.share)
         return tuple(int(edge * scale) for edge in edges)
 
     def question_of(self, ticket: int, scale: int) -> Question | None:
-        """The question for the holder of a ticket on a scale; None for those who are not asked now."""
+        """Return the question for the holder of a ticket on a scale; None for those who are not asked now."""
         edges = self.edges(scale)
         pairs = zip(self.questions, edges[:-1], edges[1:], strict=True)
         return next((question for question, start, end in pairs if start <= ticket < end), None)
 
     def check_tallies(self, tallies: Mapping[str, Any]) -> None:
-        """Refuse ``tallies`` that do not answer the questions, each once."""
+        """Raise unless ``tallies`` answer each question once."""
         names = [question.name for question in self.questions]
         if set(tallies) != set(names):
             shown = names if len(names) <= 8 else [*names[:8], "..."]
@@ -127,5 +127,5 @@ class Round(Plain):
 
 
 def read_share(text: object) -> Fraction:
-    """A share behind its text in a file or in canonical JSON."""
+    """Return a share behind its text in a file or in canonical JSON."""
     return read_fraction("share", text)

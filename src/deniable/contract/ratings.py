@@ -1,4 +1,4 @@
-"""What a person who rated items is asked: whether they rated one of them, and how one number of a public model of the items should move.
+"""Encoders of ratings: they ask whether a person rated an item, or how one number of a public model of the items should move.
 
 A person holds a mapping of items to ratings. The model is public and in integers, so what a device works out from both has one value
 everywhere: no float that machines could round differently. A person who did not rate the item answers 0 as a value like any other.
@@ -61,7 +61,7 @@ class Rated(Domain):
         raise ParameterError("domain", self.describe(), allowed="a domain with a largest value", fix="ask about one of the items")
 
     def points(self, value: Any) -> dict[int, int]:
-        """One person's ratings in steps from the middle of the scale, by item in rising order; DomainError if they are none."""
+        """Return one person's ratings in steps from the middle of the scale, by item in rising order; DomainError if they are none."""
         if not isinstance(value, Mapping) or len(value) > self.items:
             raise self.refuse(value)
         try:
@@ -184,7 +184,7 @@ class RatingGradient(AboutItem, Encoder):
 
 
 def own_numbers(model: tuple[tuple[int, ...], ...], points: Mapping[int, int]) -> tuple[list[int], dict[int, int]]:
-    """A person's kindness and taste over 2^11, and the errors of predictions with them over 2^22, by item.
+    """Return a person's kindness and taste over 2^11, and the errors of predictions with them over 2^22, by item.
 
     Ridge regression, by a fixed number of sweeps in integers: in its turn each number becomes the best one given the others, rounded down.
 

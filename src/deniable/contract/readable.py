@@ -9,7 +9,7 @@ LARGE = 100.0
 
 
 def number(value: float) -> str:
-    """A number in three significant digits, or whole from a thousand on.
+    """Return a number in three significant digits, or whole from a thousand on.
 
     >>> number(12345.6), number(-1234.5), number(999.7), number(0.01234), number(19.2), number(0.99966), number(-0.0)
     ('12,346', '-1,234', '1,000', '0.0123', '19.2', '0.9997', '0')
@@ -18,7 +18,7 @@ def number(value: float) -> str:
 
 
 def percent(share: float, decimals: int | None = None) -> str:
-    """A share, in three significant digits or in so many decimals. What is not certain never shows as 100 %.
+    """Return a share, in three significant digits or in so many decimals. What is not certain never shows as 100 %.
 
     >>> percent(0.0191), percent(0.99999), percent(0.12345, 1), percent(0.9999, 1), percent(-0.004, 0), percent(-0.02, 1), percent(9.997)
     ('1.91 %', '99.999 %', '12.3 %', '99.99 %', '0 %', '-2.0 %', '1,000 %')
@@ -33,7 +33,7 @@ def percent(share: float, decimals: int | None = None) -> str:
 
 
 def digits(width: float) -> int:
-    """How many decimals of a percentage an interval of this width is worth.
+    """Return how many decimals of a percentage an interval of this width is worth.
 
     >>> [digits(width) for width in (0.3, 0.026, 0.0026, 0.0)]
     [0, 1, 2, 4]
@@ -42,12 +42,12 @@ def digits(width: float) -> int:
 
 
 def between(low: float, high: float, decimals: int) -> str:
-    """An interval of shares."""
+    """Return an interval of shares."""
     return f"{percent(low, decimals)} to {percent(high, decimals)}"
 
 
 def below(value: float, limit: float, significant: int) -> str:
-    """A number in so many significant digits, or in more where rounding would make it reach a limit that it stays below.
+    """Return a number in so many significant digits, or in more where rounding would make it reach a limit that it stays below.
 
     >>> below(0.99966, 1, 3), below(0.99966, 1, 4), below(0.25, 1, 3), below(1.0, 1, 3)
     ('0.9997', '0.9997', '0.25', '1')
@@ -60,7 +60,7 @@ def below(value: float, limit: float, significant: int) -> str:
 
 
 def confidence(level: float) -> str:
-    """A confidence level.
+    """Return a confidence level.
 
     >>> confidence(0.95), confidence(0.999999)
     ('95 %', '99.9999 %')
@@ -69,7 +69,7 @@ def confidence(level: float) -> str:
 
 
 def epsilon_text(epsilon: float) -> str:
-    """The privacy parameter.
+    """Return the privacy parameter.
 
     >>> epsilon_text(0.5), epsilon_text(inf)
     ('0.5', 'infinite: nothing is hidden')
@@ -78,7 +78,7 @@ def epsilon_text(epsilon: float) -> str:
 
 
 def epsilon_up(epsilon: float) -> str:
-    """A promised epsilon in four decimals, rounded up: a promise is not rounded down.
+    """Return a promised epsilon in four decimals, rounded up: a promise is not rounded down.
 
     >>> epsilon_up(1.0), epsilon_up(0.1 * 3), epsilon_up(0.69315), epsilon_up(2.00001), epsilon_up(1e-12)
     ('1', '0.3', '0.6932', '2.0001', '0.0001')

@@ -85,23 +85,23 @@ class Plain:
 
     @classmethod
     def from_json(cls, data: Any) -> Self:
-        """The record behind ``data`` from ``to_json``; WireError if there is none."""
+        """Return the record behind ``data`` from ``to_json``; WireError if there is none."""
         return read_record(cls, data)
 
     @classmethod
     def from_object(cls, data: object) -> Self:
-        """The record of just this class behind plain data, not yet held against its canonical form; WireError if there is none."""
+        """Return the record of just this class behind plain data, not yet held against its canonical form; WireError if there is none."""
         found: Self = _read(cls, data)
         return found
 
     @classmethod
     def from_fields(cls, **values: Any) -> Self:
-        """The record with these values, as they came; a subclass may have a constructor of another shape."""
+        """Return the record with these values, as they came; a subclass may have a constructor of another shape."""
         return cls(**values)
 
     @classmethod
     def from_parts(cls, values: dict[str, Any], derived: dict[str, Any]) -> Self:
-        """The record with these ``values``, if the ``derived`` properties that came along are its own."""
+        """Return the record with these ``values``, if the ``derived`` properties that came along are its own."""
         found = cls.from_fields(**values)
         for name, value in derived.items():
             if (own := getattr(found, name)) != value:
@@ -119,7 +119,7 @@ class Document(Plain):
 
     @classmethod
     def from_json(cls, data: Any) -> Self:
-        """The record behind ``data``, its canonical JSON in bytes; WireError if there is none."""
+        """Return the record behind ``data``, its canonical JSON in bytes; WireError if there is none."""
         if not isinstance(data, bytes):
             raise WireError(cls.noun, type(data).__name__, allowed="bytes, as they were published", fix="encode the text")
         return read_record(cls, parse_canonical(data))
@@ -129,7 +129,7 @@ RecordType = TypeVar("RecordType", bound=Plain)
 
 
 def read_record(cls: type[RecordType], data: object) -> RecordType:
-    """The record of a class, or of one of its registry's kinds, behind plain data; WireError if there is none."""
+    """Return the record of a class, or of one of its registry's kinds, behind plain data; WireError if there is none."""
     try:
         found: RecordType = form_of(cls).read(cls.noun, data)
     except RecursionError as error:
@@ -140,7 +140,7 @@ def read_record(cls: type[RecordType], data: object) -> RecordType:
 
 
 def form_of(hint: Any, forms: dict[Any, Form] = FORMS) -> Form:
-    """The form of values of a type, among ``forms`` by type."""
+    """Return the form of values of a type, among ``forms`` by type."""
     if hint not in forms:
         forms[hint] = _form(hint, forms)
     return forms[hint]
@@ -182,7 +182,7 @@ _FIELDS: dict[type, tuple[_Field, ...]] = {}
 
 
 def _fields(cls: type[Plain]) -> tuple[_Field, ...]:
-    """The fields that travel, worked out when a record of the class is first written or read."""
+    """Return the fields that travel, worked out when a record of the class is first written or read."""
     if cls not in _FIELDS:
         _FIELDS[cls] = tuple(_travelling(cls))
     return _FIELDS[cls]
@@ -218,13 +218,13 @@ def _write(record: Any) -> dict[str, Any]:
 
 
 def _head(cls: type[Plain]) -> dict[str, Any]:
-    """What is written in front of the fields: the kind, and the version."""
+    """Return what is written in front of the fields: the kind, and the version."""
     tagged: dict[str, Any] = {} if cls.registry is None else {cls.registry.tag: cls.registry.name_of(cls)}
     return tagged if cls.version is None else tagged | {"version": cls.version}
 
 
 def _member(cls: type[Plain], noun: str, data: object) -> Any:
-    """A record of a class that may stand for its whole registry, or for some of it."""
+    """Return a record of a class that may stand for its whole registry, or for some of it."""
     found = cls.from_object(data) if cls.registry is None else cls.registry.read(noun, data)
     if not isinstance(found, cls):
         raise WireError(noun, data, allowed=f"{cls.__name__}", fix="publish it again")
@@ -245,7 +245,7 @@ def _read(cls: type[Plain], data: object) -> Any:
 
 
 def _parts(cls: type[Plain], data: object, head: set[str]) -> dict[str, Any]:
-    """All that an object says by name, from its body too; WireError unless these are the names that it should have."""
+    """Return all that an object says by name, from its body too; WireError unless these are the names that it should have."""
     known = list(_all_fields(cls))
     optional = frozenset(each.wire for each in known if each.optional)
     if cls.body is None:
@@ -255,7 +255,7 @@ def _parts(cls: type[Plain], data: object, head: set[str]) -> dict[str, Any]:
 
 
 def _all_fields(cls: type[Plain]) -> Iterator[_Field]:
-    """The fields, and those of flat parts in their place."""
+    """Return the fields, and those of flat parts in their place."""
     for each in _fields(cls):
         yield from (each,) if each.part is None else _all_fields(each.part)
 

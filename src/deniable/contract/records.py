@@ -1,4 +1,4 @@
-"""Records: what people hold where several things are asked about, each under a name and with a domain of its own."""
+"""Records: several answers of one person, each under a name and with its own domain."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _write_columns(columns: tuple[tuple[str, Domain | str], ...]) -> list[dict[s
 
 
 def _read_columns(noun: str, data: object) -> tuple[tuple[Any, Any], ...]:
-    """Names with domains or only labels; whoever reads them checks which are allowed."""
+    """Return names with domains or only labels; the caller checks which are allowed."""
     if not isinstance(data, list):
         raise WireError(noun, data, allowed="a list of columns", fix="publish it again")
     parts = [read_object("column", column, {"name"}, frozenset({"domain", "only"})) for column in data]
@@ -39,7 +39,7 @@ COLUMNS = Form(_write_columns, _read_columns)
 
 @dataclass(frozen=True)
 class Record(Domain):
-    """Mappings with a value for each of some columns; whatever else a mapping holds is not read.
+    """Mappings with a value for each of some columns; other keys are ignored.
 
     In place of a domain a column may have the only label that there is. A record's key is a hash of its columns' keys. No mechanism takes
     records: encoders ask about some columns (``contract.cells``, ``contract.gradient``, ``contract.clusters``).
@@ -76,7 +76,7 @@ class Record(Domain):
         return dict(self.columns)
 
     def keys(self, value: Any) -> tuple[int, ...]:
-        """The keys of a record's values, column by column; DomainError if one of them is missing or not allowed."""
+        """Return the keys of a record's values, column by column; DomainError if one of them is missing or not allowed."""
         keys = []
         for name, what in self.columns:
             held = Attribute(name).column(value)
@@ -98,5 +98,5 @@ class Record(Domain):
         raise ParameterError("key", key, allowed="a key of a listed domain", fix="ask about columns: a hash cannot be turned back")
 
     def describe(self) -> str:
-        told = [f"{name}: {what.describe() if isinstance(what, Domain) else repr(what)}" for name, what in self.columns[:4]]
-        return f"records with {'; '.join(told)}" + (f" ... ({len(self.columns)} columns)" if len(self.columns) > 4 else "")
+        parts = [f"{name}: {what.describe() if isinstance(what, Domain) else repr(what)}" for name, what in self.columns[:4]]
+        return f"records with {'; '.join(parts)}" + (f" ... ({len(self.columns)} columns)" if len(self.columns) > 4 else "")

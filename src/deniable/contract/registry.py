@@ -23,10 +23,10 @@ class Family(Protocol):
     tag: str
 
     def name_of(self, cls: Any) -> str:
-        """The kind of a class, as objects name it."""
+        """Return the kind of a class, as objects name it."""
 
     def read(self, noun: str, data: object) -> Any:
-        """The record behind ``data``, of whichever kind; WireError if there is none."""
+        """Return the record behind ``data``, of whichever kind; WireError if there is none."""
 
 
 class Registry(dict[str, type]):
@@ -45,12 +45,12 @@ class Registry(dict[str, type]):
         return cls
 
     def name_of(self, cls: Any) -> str:
-        """The kind of a class, as objects name it."""
+        """Return the kind of a class, as objects name it."""
         kind: str = cls.kind
         return kind
 
     def read(self, noun: str, data: object) -> Any:
-        """The record behind ``data``, of whichever kind; WireError if there is none."""
+        """Return the record behind ``data``, of whichever kind; WireError if there is none."""
         kind = data.get(self.tag) if isinstance(data, Mapping) else None
         if not isinstance(kind, str) or kind not in self.load(kind):
             raise WireError(noun, data, allowed=f"{self.tag}, one of {sorted(self)}", fix="upgrade deniable or check the name")
@@ -92,17 +92,17 @@ class Mechanisms(MutableMapping[str, "type[Spec]"]):
         self._unread = True
 
     def name_of(self, cls: Any) -> str:
-        """The name of a mechanism, as its specs state it."""
+        """Return the name of a mechanism, as its specs state it."""
         name: str = cls.mechanism
         return name
 
     def read(self, noun: str, data: object) -> Spec:
-        """The spec behind ``data``, of whichever mechanism; WireError if there is none."""
+        """Return the spec behind ``data``, of whichever mechanism; WireError if there is none."""
         importlib.import_module("deniable.client")  # puts the mechanisms on the shelf; contract knows only the name
         return self.named(data.get(self.tag) if isinstance(data, Mapping) else None).from_object(data)
 
     def named(self, name: object) -> type[Spec]:
-        """The mechanism that data name, without an exact law or with one; WireError if there is none here."""
+        """Return the mechanism that data name, without an exact law or with one; WireError if there is none here."""
         if isinstance(name, str) and name in self:
             return self[name]
         if not isinstance(name, str) or name not in FLOATING:

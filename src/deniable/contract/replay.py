@@ -37,7 +37,7 @@ class ReplaySource(Source):
 
     @classmethod
     def from_key(cls, key: str) -> ReplaySource:
-        """An endless stream that depends on the key alone: SHAKE-128 of the key and a block number."""
+        """Return an endless stream that depends on the key alone: SHAKE-128 of the key and a block number."""
         source = cls([])
         source._blocks = _stream(key.encode())
         return source

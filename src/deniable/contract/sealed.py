@@ -72,7 +72,7 @@ class Header(NamedTuple):
     period: int
 
     def pack(self) -> bytes:
-        """The header as bytes."""
+        """Return the header as bytes."""
         try:
             if len(self.key) != ID_BYTES or len(self.task) != 32:
                 raise struct.error("ids of another length")
@@ -94,7 +94,7 @@ class Outer(NamedTuple):
         return f"Outer(route={self.route.hex()}, {len(self.token)} bytes of token, {len(self.next)} of the next seal)"
 
     def pack(self) -> bytes:
-        """What is locked into the box."""
+        """Return what is locked into the box."""
         if len(self.route) != ROUTE_BYTES or len(self.token) >= 1 << 16 or len(self.crowd) > CROWD_BYTES:
             raise WireError(
                 "outer", self, allowed=f"{ROUTE_BYTES} bytes of route, fewer than 65536 of token, at most 32 of crowd", fix="shorten it"
@@ -103,7 +103,7 @@ class Outer(NamedTuple):
 
 
 def read_header(seal: bytes) -> Header:
-    """The header of a seal; WireError if it is too short or of another version."""
+    """Return the header of a seal; WireError if it is too short or of another version."""
     if len(seal) < HEADER.size + HPKE_BYTES:
         raise _damaged(f"{len(seal)} bytes", f"{HEADER.size + HPKE_BYTES} or more")
     version, key, task, period = HEADER.unpack_from(seal)
@@ -113,12 +113,12 @@ def read_header(seal: bytes) -> Header:
 
 
 def info_of(role: str, seal: bytes) -> bytes:
-    """What a seal with this header is bound to."""
+    """Return what a seal with this header is bound to."""
     return _INFO + bytes((ROLES.index(role),)) + seal[: HEADER.size]
 
 
 def route_of(publics: Sequence[bytes]) -> bytes:
-    """The route through boxes that are sealed for these public keys, in the order in which they are opened."""
+    """Return the route through boxes that are sealed for these public keys, in the order in which they are opened."""
     if any(len(public) != PUBLIC_BYTES for public in publics):
         raise ParameterError(
             "publics",
@@ -130,24 +130,24 @@ def route_of(publics: Sequence[bytes]) -> bytes:
 
 
 def crowd_of(envelope: Envelope) -> bytes:
-    """The crowd of a report: those who send the same randomized answer. Made from nothing that the collector will not see."""
+    """Return the crowd of a report: those who send the same randomized answer. Made from nothing that the collector will not see."""
     return hashlib.sha256(_CROWD + envelope.task + _SHORT.pack(envelope.question) + envelope.payload).digest()
 
 
 def seal_id(seal: bytes) -> bytes:
-    """What a seal is called in answers: the first 16 bytes of its SHA-256."""
+    """Return what a seal is called in answers: the first 16 bytes of its SHA-256."""
     return hashlib.sha256(seal).digest()[:16]
 
 
 def mixing_of(task: Task) -> Mixing:
-    """The mixing of a task of shuffle trust."""
+    """Return the mixing of a task of shuffle trust."""
     if task.mixing is None:
         raise ParameterError("task", task.name, allowed="a task of shuffle trust", fix="send reports to it unsealed")
     return task.mixing
 
 
 def seal_sizes(task: Task) -> tuple[int, ...]:
-    """The exact bytes of a seal as the first shuffler gets it, the second, and so on; the last number is the collector's."""
+    """Return the exact bytes of a seal as the first shuffler gets it, the second, and so on; the last number is the collector's."""
     mixing = mixing_of(task)
     around = HEADER.size + HPKE_BYTES
     token, crowd = extras(task)
@@ -158,12 +158,12 @@ def seal_sizes(task: Task) -> tuple[int, ...]:
 
 
 def extras(task: Task) -> tuple[int, int]:
-    """How many bytes of token and of crowd the last shuffler gets."""
+    """Return how many bytes of token and of crowd the last shuffler gets."""
     return SIZES[TOKEN] if task.admission == TOKEN else 0, CROWD_BYTES if mixing_of(task).threshold else 0
 
 
 def pad_envelope(envelope: Envelope, task: Task) -> bytes:
-    """What is locked into the analyst's box: one length for all answers to a task."""
+    """Return what is locked into the analyst's box: one length for all answers to a task."""
     data, size = envelope.pack(), mixing_of(task).size
     if envelope.task != task.id or len(data) > size:
         received = f"{len(data)} bytes for task {envelope.task.hex()}"
@@ -177,7 +177,7 @@ def pad_envelope(envelope: Envelope, task: Task) -> bytes:
 
 
 def read_padded(data: bytes, header: Header, size: int) -> Envelope | None:
-    """The envelope of an opened analyst's box; None for a dummy, WireError if it is not what the header says."""
+    """Return the envelope of an opened analyst's box; None for a dummy, WireError if it is not what the header says."""
     if len(data) != size:
         raise _damaged(f"{len(data)} bytes inside", f"{size}")
     stop = _LENGTH.size + _LENGTH.unpack_from(data)[0]
@@ -194,7 +194,7 @@ def read_padded(data: bytes, header: Header, size: int) -> Envelope | None:
 
 
 def read_outer(data: bytes, header: Header) -> Outer:
-    """What a shuffler finds in its opened box; WireError if the lengths do not add up, or the next box is for another task or period."""
+    """Return what a shuffler finds in its opened box; WireError if lengths do not add up, or the next box is for another task or period."""
     if len(data) < _OUTER_BYTES:
         raise _damaged(f"{len(data)} bytes inside", f"{_OUTER_BYTES} or more")
     token = ROUTE_BYTES + _SHORT.size + _SHORT.unpack_from(data, ROUTE_BYTES)[0]
@@ -211,12 +211,12 @@ def read_outer(data: bytes, header: Header) -> Outer:
 
 
 def pack_seals(seals: Sequence[bytes]) -> bytes:
-    """Seals as one body of a request."""
+    """Return seals as one body of a request."""
     return b"".join(_LENGTH.pack(len(seal)) + seal for seal in seals)
 
 
 def open_seals(data: bytes, *, most: int = 1 << 17) -> list[bytes]:
-    """The seals of a body; WireError if their lengths do not add up, one cannot be a seal, or there are more than so many."""
+    """Return the seals of a body; WireError if their lengths do not add up, one cannot be a seal, or there are more than so many."""
     seals: list[bytes] = []
     start, end = 0, len(data)
     while start < end:

@@ -1,7 +1,7 @@
-"""What a person who holds a set is asked: about one of its items, about how many there are, or about all of it.
+"""Encoders of sets: they ask about one item, about the number of items, or about the whole set.
 
-The candidates of an encoder are sets themselves, as keys in rising order, and come in rising order; single items are sets of one. Whoever
-holds all of a candidate's items holds the candidate.
+The candidates of an encoder are sets themselves, as keys in rising order, and come in rising order; single items are sets of one. A person
+who holds all of a candidate's items holds the candidate.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class PadAndSample(Encoder):
     """One of the candidates that a person holds, drawn at random, after their list was padded to ``length`` with different dummies.
 
     The input is the candidate's position (without candidates: the item's key), or, after all of these, the number of a dummy. There are
-    ``length`` dummies, and whoever holds m < ``length`` candidates draws among these and the first ``length`` - m dummies. Whoever holds
-    more than ``length`` draws among all that they hold. So no input is ever drawn with a probability above 1 / ``length``, whatever the
+    ``length`` dummies. A person with m < ``length`` candidates draws among these and the first ``length`` - m dummies; a person with more
+    than ``length`` draws among all that they hold. So no input is ever drawn with a probability above 1 / ``length``, whatever the
     set: that is ``sampling``, and what a mechanism may gain by it is the mechanism's to say (``Spec.epsilon_after``). One dummy that is
     drawn again and again would break it: the empty set would draw that one always.
 
@@ -178,7 +178,7 @@ class SetCode(Encoder):
 
 
 def held_among(keys: tuple[int, ...], candidates: Candidates) -> tuple[int, ...]:
-    """The positions of the candidates of which all items are held.
+    """Return the positions of the candidates of which all items are held.
 
     >>> held_among((1, 3, 7), ((1,), (1, 2), (3, 7)))
     (0, 2)

@@ -1,4 +1,4 @@
-"""The only way to randomness: six primitives on 64-bit words.
+"""Sources of randomness, the only ones in the package: six primitives on 64-bit words.
 
 How many words each primitive consumes, and in which order, is part of the contract: scalar Python, the bulk kernels and
 the browser client turn the same words into the same report, and ``vectors/`` proves it.
@@ -35,7 +35,7 @@ ONE = 1 << WORD_BITS
 
 
 class Source(ABC):
-    """Randomness as 64-bit words. A subclass says where the words come from."""
+    """Randomness as 64-bit words. A subclass provides the words."""
 
     word_bits = WORD_BITS
     """The width of a word. Only the audit of these primitives themselves uses another one, to enumerate them all."""
@@ -45,10 +45,10 @@ class Source(ABC):
 
     @abstractmethod
     def word(self) -> int:
-        """The next word, uniform on 0..2^64 - 1."""
+        """Return the next word, uniform on 0..2^64 - 1."""
 
     def words(self, count: int) -> tuple[int, ...]:
-        """The next ``count`` words, as they are."""
+        """Return the next ``count`` words, as they are."""
         return tuple(self.word() for _ in range(count))
 
     def fill(self, buffer: memoryview) -> int:
@@ -61,11 +61,11 @@ class Source(ABC):
         """Take back words that ``fill`` gave and nobody used. A source that is never replayed may forget them."""
 
     def bernoulli(self, threshold: int) -> bool:
-        """True with probability threshold / 2^64, exactly."""
+        """Return True with probability threshold / 2^64, exactly."""
         return self.word() < threshold
 
     def bernoulli_ratio(self, numerator: int, denominator: int) -> bool:
-        """True with probability numerator / denominator, exactly: digit by digit, as far as the words agree with the ratio's digits."""
+        """Return True with probability numerator / denominator, exactly: as many words as agree with the ratio's digits."""
         while True:
             digits, numerator = divmod(numerator << self.word_bits, denominator)
             word = self.word()
@@ -73,11 +73,11 @@ class Source(ABC):
                 return word < digits
 
     def pick(self, cumulative: Sequence[int]) -> int:
-        """I with probability (cumulative[i] - cumulative[i - 1]) / 2^64, exactly; the entries rise from above 0 to below 2^64."""
+        """Return i with probability (cumulative[i] - cumulative[i - 1]) / 2^64, exactly; the entries rise from above 0 to below 2^64."""
         return bisect_right(cumulative, self.word())
 
     def below(self, count: int) -> int:
-        """Uniform on 0..count - 1, exactly (Lemire 2019: multiply, and reject the few words that would bias it)."""
+        """Return an integer uniform on 0..count - 1, exactly (Lemire 2019: multiply, and reject the few words that would bias it)."""
         one = 1 << self.word_bits
         if not 1 <= count <= one:
             raise ParameterError("count", count, allowed=f"from 1 to 2^{self.word_bits}", fix="split the draw")
@@ -88,7 +88,7 @@ class Source(ABC):
                 return product >> self.word_bits
 
     def bernoulli_bits(self, threshold: int, count: int, lanes: int = 64) -> int:
-        """``count`` independent bits as one integer, each 1 with probability threshold / 2^64, exactly.
+        """Return ``count`` independent bits as one integer, each 1 with probability threshold / 2^64, exactly.
 
         Bit i of word j is digit j of lane i's uniform number U. The lane becomes 1 if U < threshold, which is known at
         the first digit where the two differ: about 7.3 words decide a block of 64 lanes, against 64 words one by one.

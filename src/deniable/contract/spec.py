@@ -85,11 +85,11 @@ class Spec(Figures, Document):
 
     @abstractmethod
     def randomize(self, value: Any, source: Source = SYSTEM) -> Any:
-        """One person's report about the ``value`` that the person holds."""
+        """Return one person's report about the ``value`` that the person holds."""
 
     @abstractmethod
     def law(self, value: Any, *, seed: tuple[int, ...] = ()) -> OutputLaw[Any]:
-        """The exact output law for a value, given the public seed where the mechanism has one."""
+        """Return the exact output law for a value, given the public seed where the mechanism has one."""
 
     @property
     @abstractmethod
@@ -102,7 +102,7 @@ class Spec(Figures, Document):
         """The integers over 2^64 that decide every draw; they travel with the spec and are checked on arrival."""
 
     def epsilon_after(self, sampling: int) -> float:
-        """What a report costs behind an encoder that draws no input with a probability above 1 / ``sampling``.
+        """Return what a report costs behind an encoder that draws no input with a probability above 1 / ``sampling``.
 
         That is epsilon, unless a mechanism's law is known to gain by it.
         """
@@ -117,18 +117,18 @@ class Spec(Figures, Document):
         return epsilon
 
     def paid_answers(self, answers: int, values: int) -> int:
-        """For how many of so many ``answers`` a person who holds so many different ``values`` over time pays epsilon, at most.
+        """Return for how many of so many ``answers`` a person who holds so many different ``values`` over time pays epsilon, at most.
 
         For all of them, unless a mechanism draws its noise once and reuses it.
         """
         return answers
 
     def encode(self, report: Any) -> bytes:
-        """One report as bytes."""
+        """Return one report as bytes."""
         return encode_report(self.layout, report)
 
     def decode(self, payload: bytes) -> Any:
-        """One report from its payload, the bytes that ``encode`` gave; WireError unless they are well formed."""
+        """Return the report behind its payload, the bytes that ``encode`` gave; WireError unless they are well formed."""
         return decode_report(self.layout, payload)
 
     # --- identity ---
@@ -145,15 +145,15 @@ class Spec(Figures, Document):
         return _bulk_half(type(self))(self)
 
     def privatize(self, values: Any, *, source: Source | None = None) -> Any:
-        """Many people's reports at once, as a columnar batch. ``source`` is for replaying fixed words in tests."""
+        """Return many people's reports at once, as a columnar batch. ``source`` is for replaying fixed words in tests."""
         return self._bulk.privatize(values, source)
 
     def tally(self, reports: Any, *, candidates: Any = None) -> Any:
-        """The integer sufficient statistics of a batch of ``reports``; tallies add up."""
+        """Return the integer sufficient statistics of a batch of ``reports``; tallies add up."""
         return self._bulk.tally(reports, candidates)
 
     def estimate(self, tally: Any, *, candidates: Any = None) -> Any:
-        """What the ``tally`` says about the crowd, with its error."""
+        """Return what the ``tally`` says about the crowd, with its error."""
         return self._bulk.estimate(tally, candidates)
 
 
@@ -177,7 +177,7 @@ def bulk_half(spec_class: type) -> Callable[[type[BulkType]], type[BulkType]]:
 
 
 def spec_from_json(data: bytes) -> Spec:
-    """The spec behind ``data``, its canonical JSON; WireError if there is none.
+    """Return the spec behind ``data``, its canonical JSON; WireError if there is none.
 
     >>> from deniable.client import GRR
     >>> spec_from_json(GRR(domain_size=4, epsilon=1.0).canonical)

@@ -45,7 +45,7 @@ class Subsets(Domain):
         return 1 << self.items.size
 
     def keys(self, value: Any) -> tuple[int, ...]:
-        """The keys of a set's items, in rising order; DomainError if it is not a set of them."""
+        """Return the keys of a set's items, in rising order; DomainError if it is not a set of them."""
         if not isinstance(value, list | tuple | set | frozenset):
             raise self.refuse(value)
         try:
@@ -57,7 +57,7 @@ class Subsets(Domain):
         return tuple(keys)
 
     def code(self, value: Any) -> bytes:
-        """The bytes that stand for a set."""
+        """Return the bytes that stand for a set."""
         return b"".join(key.to_bytes(_ITEM_BYTES, "big") for key in self.keys(value))
 
     def key(self, value: Any) -> int:
@@ -67,7 +67,7 @@ class Subsets(Domain):
         raise ParameterError("key", key, allowed="a key of a listed domain", fix="name candidates: a hash cannot be turned back")
 
     def named(self, keys: tuple[int, ...]) -> tuple[Hashable, ...]:
-        """The items behind their keys."""
+        """Return the items behind their keys."""
         return tuple(self.items.value(key) for key in keys)
 
     def describe(self) -> str:

@@ -40,7 +40,7 @@ class Survey(Protocol):
 
     @classmethod
     def of(cls, **specs: Spec) -> Survey:
-        """Questions about one attribute each, by its name, in equal shares; ``specs`` says how each is randomized."""
+        """Return questions about one attribute each, by its name, in equal shares; ``specs`` says how each is randomized."""
         share = Fraction(1, max(len(specs), 1))
         return cls(tuple(Question(name=n, spec=s, encoder=Attribute(n), share=share) for n, s in specs.items()))
 
@@ -48,7 +48,7 @@ class Survey(Protocol):
         return Round(self.questions)
 
     def close(self, tallies: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The estimate of each question by name, with the guarantee of the whole survey (``core.answers``)."""
+        """Return the estimate of each question by name, with the guarantee of the whole survey (``core.answers``)."""
         self.open().check_tallies(tallies)
         found = {each.name: each.spec.estimate(tallies[each.name], candidates=each.candidates) for each in self.questions}
         answers: Mapping[str, Any] = importlib.import_module("deniable.core.answers").Answers(found, self.guarantee)

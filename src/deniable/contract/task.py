@@ -1,7 +1,7 @@
 """The task: what a collector asks, of whom, how often and under which promise, as bytes that never change.
 
-A task's id is the SHA-256 of its canonical JSON. A device pins the id, so it need not trust whoever hands it the bytes; the collector's
-public key stands in the task, so whatever that key signs later (a round) is pinned as well. Another meaning is another task.
+A task's id is the SHA-256 of its canonical JSON. A device pins the id, so it need not trust the sender of the bytes. The collector's public
+key is part of the task, so the rounds that this key signs later are pinned as well. Any change makes another task.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ class Task(Document):
     for ``late`` seconds after their period; sealed ones are kept for ``retention`` days. Crowds below ``minimum_batch`` are not shown.
 
     ``epsilon`` is what one answer costs a person at most; ``answers`` is how often a person answers at most, ever, and
-    ``answers_per_period`` in one period. Whoever has no answer sends ``default``; where that is None they send nothing, and that shows. A
-    person's **strata** are sent in the clear.
+    ``answers_per_period`` in one period. A device without an answer sends ``default``; where that is None it sends nothing, and the
+    collector can see that. A person's **strata** are sent in the clear.
 
     ``admission`` says who is counted: everybody, those who share a secret, or one report for each token of the ``issuer``, an RSA modulus.
     ``seeds`` says who chooses the hash function of a report that brings its own: the device, or its token (``contract.assigned``).
-    ``model`` is "local", or "shuffle": then ``mixing`` says who shuffles, and ``epsilon`` is what holds whoever is dishonest.
+    ``model`` is "local", or "shuffle": then ``mixing`` says who shuffles, and ``epsilon`` holds even if every server is dishonest.
     """
 
     noun = "task"
@@ -124,7 +124,7 @@ class Task(Document):
     # --- when ---
 
     def period_at(self, time: float) -> int | None:
-        """The period at a time by the clock; None outside the task's time. Not for tasks of several rounds, whose collector says."""
+        """Return the period at a time by the clock; None outside the task's time. Not for tasks of several rounds, whose collector says."""
         if self.rounds:
             raise ParameterError("task", self.name, allowed="a task of one round", fix="ask the collector for the current round")
         return int(time - self.start) // self.period if self.start <= time < self.end else None
@@ -135,7 +135,7 @@ class Task(Document):
         return -(-(self.end - self.start) // self.period)
 
     def period_span(self, period: int) -> tuple[int, int]:
-        """When a period of a task of one round begins and ends."""
+        """Return when a period of a task of one round begins and ends."""
         start = self.start + period * self.period
         return start, min(start + self.period, self.end)
 
@@ -147,7 +147,7 @@ class Task(Document):
         return prod(len(labels) for _, labels in self.strata)
 
     def stratum(self, labels: Mapping[str, str]) -> int:
-        """The number of a combination of labels: one label for each of the task's strata.
+        """Return the number of a combination of labels: one label for each of the task's strata.
 
         The first of the strata is the most significant, as in a number written in mixed radix.
         """
@@ -164,7 +164,7 @@ class Task(Document):
         return number
 
     def stratum_labels(self, number: int) -> dict[str, str]:
-        """The combination of labels behind its number."""
+        """Return the combination of labels behind its number."""
         labels = {}
         for name, allowed in reversed(self.strata):
             number, digit = divmod(number, len(allowed))

@@ -1,4 +1,4 @@
-"""What a person who wrote something is asked: about one word or one pair of words, drawn from all that they wrote.
+"""Encoders of texts: they ask about one word or one pair of words, drawn from all that a person wrote.
 
 The lists are public, and are checked before anybody's text is looked at. A person who holds nothing of what is asked about reports that,
 as an input like any other: staying silent would reveal it. The draw costs nothing: the report on it is a mixture of reports that are
@@ -49,13 +49,13 @@ class Reading:
         return isinstance(domain, Writing) and (not domain.texts or self.unwritten is None)
 
     def words(self, value: Any) -> list[str]:
-        """One person's words; ParameterError for any text if the list has a word that none is split into."""
+        """Return one person's words; ParameterError for any text if the list has a word that none is split into."""
         if isinstance(value, str):
             refuse_never_written(self.listing, self.unwritten)
         return split(value)
 
     def column(self, values: Any) -> Any:
-        """Many people's words (``core.texts.Texts``), with the same checks as one person's."""
+        """Return many people's words (``core.texts.Texts``), with the same checks as one person's."""
         texts = bulk_half("texts", f"{type(self).__name__}.column").Texts.of(values)
         if texts.written:
             refuse_never_written(self.listing, self.unwritten)
@@ -81,7 +81,7 @@ class Vocabulary(Reading):
         return {word: place for place, word in enumerate(self.vocabulary)}
 
     def places(self, value: Any) -> list[int]:
-        """The places of one person's words in the list; -1 for other words."""
+        """Return the places of one person's words in the list; -1 for other words."""
         return [self.index.get(word, -1) for word in self.words(value)]
 
     @property
@@ -175,7 +175,7 @@ class DrawnPair(Vocabulary, Encoder):
         return len(self.vocabulary) * (len(self.vocabulary) - 1) // 2 + 1
 
     def number(self, first: Any, second: Any) -> Any:
-        """The number of a pair of places, the first of them smaller than the second."""
+        """Return the number of a pair of places, the first of them smaller than the second."""
         return first * (2 * len(self.vocabulary) - first - 1) // 2 + second - first - 1
 
     def encode(self, value: Any, source: Source) -> int:
@@ -236,7 +236,7 @@ class NewWord(Reading, Encoder):
         return word not in self._known and 0 < len(word.encode()) <= self._longest
 
     def draw(self, value: Any, source: Source) -> str:
-        """One of a person's new words, or the empty string."""
+        """Return one of a person's new words, or the empty string."""
         drawn: str = draw_one([word for word in ngrams_of(self.words(value), self.ngram) if self.is_new(word)], NONE, source)
         return drawn
 

@@ -22,7 +22,7 @@ MOST_CELLS = 1 << 24
 MOST_MOVES = 1 << 20
 """The most moves of a track that are counted apart from all longer ones."""
 FARTHEST = 64
-"""The farthest move that is counted by itself, in cells in each direction."""
+"""The farthest move that is counted separately, in cells in each direction."""
 
 
 @DOMAINS.add
@@ -57,7 +57,7 @@ class Track(Domain):
         return Integers(0, self.cells - (not self.outside))
 
     def visits(self, value: Any) -> list[int]:
-        """One person's visits; DomainError if the value is no such track."""
+        """Return one person's visits; DomainError if the value is no such track."""
         if not isinstance(value, list | tuple):
             raise self.refuse(type(value).__name__)
         try:
@@ -89,7 +89,7 @@ class Tracked:
         return self.domain == domain
 
     def column(self, values: Any) -> Any:
-        """Many people's visits (``core.tracks.Visits``), with the same checks as one person's."""
+        """Return many people's visits (``core.tracks.Visits``), with the same checks as one person's."""
         return bulk_half("tracks", f"{type(self).__name__}.column").visits_of(self.domain, values)
 
 
@@ -208,7 +208,7 @@ class DrawnMove(Tracked, Encoder):
         return self.jump + 2
 
     def number(self, start: Any, end: Any) -> Any:
-        """The number of a move, or of each of many moves in arrays."""
+        """Return the number of a move, or of each of many moves in arrays."""
         cells, reach = self.domain.cells, self.reach
         rows, across = end // self.columns - start // self.columns, end % self.columns - start % self.columns
         near = (start < cells) & (end < cells) & (abs(rows) <= reach) & (abs(across) <= reach)

@@ -1,8 +1,8 @@
-"""How strong a promise is, in words: one verdict, made in one place, for every screen, statement and command.
+"""Verdicts: how strong a promise is, in the same words on every screen, in every statement and in every command.
 
-A verdict is about everything that is asked of one person together. For a task that is all answers that a device may give over the task's
-declared life, one line for each thing that decides what they are worth: whether a shuffler is honest, and, where noise is drawn once and
-reused, whether the answer changes. ``docs/theory/verdicts.md`` proves the numbers. Nothing is rounded up to certainty.
+A verdict covers everything that one person is asked. For a task that is all answers that a device may ever give, with one verdict for each
+condition that matters: whether a shuffler is honest, and, where noise is drawn once and reused, whether the answer changes.
+``docs/theory/verdicts.md`` proves the numbers. Nothing is rounded up to certainty. ``vectors/verdicts.json`` holds the words.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from deniable.contract.task import Task
 
 LIMITS = {"strong": 1.0, "moderate": 3.0, "weak": 6.0, "very weak": inf}
-"""Up to which strength a level reaches."""
+"""The largest strength of each level."""
 NONE = "none"
-"""The level where nothing is promised at all."""
+"""The level without any promise."""
 WEAKEST = LIMITS["weak"]
-"""What goes beyond it is published only if the task file says so."""
+"""Tasks above it are published only if the task file allows it."""
 AWAY = "This nearly gives your answer away: "
 _GUESSER = "omeone who had narrowed it down to two answers"
 _RARE = 1_000_000
@@ -29,7 +29,7 @@ PATTERN = "Not covered: that it changes and when, which can show for certain, an
 
 @dataclass(frozen=True)
 class Verdict:
-    """What (epsilon, delta) is worth to a person; ``when`` says under which condition it holds, if there is one.
+    """What (epsilon, delta) means for a person; ``when`` is the condition under which it holds, if there is one.
 
     >>> print(Verdict(1.0))
     Strong privacy. Even someone who had narrowed it down to two answers would guess right at most 74 times in 100. Guessing blindly gives
@@ -47,7 +47,7 @@ class Verdict:
 
     @property
     def strength(self) -> float:
-        """The logarithm of the best odds of a guess between two answers, in thousandths: epsilon, and a little more with a delta."""
+        """Return the log of the best odds of a guess between two answers, to three decimals: epsilon, or slightly more with a delta."""
         if self.epsilon == inf or self.delta >= 1:
             return inf
         odds = self.epsilon + log1p(self.delta * exp(-self.epsilon)) - log1p(-self.delta)
@@ -55,17 +55,17 @@ class Verdict:
 
     @property
     def level(self) -> str:
-        """One of strong, moderate, weak, very weak and none."""
+        """Return the level: strong, moderate, weak, very weak or none."""
         return NONE if self.strength == inf else next(level for level, limit in LIMITS.items() if self.strength <= limit)
 
     @property
     def title(self) -> str:
-        """The level as people read it."""
+        """Return the level in words for respondents."""
         return "no privacy" if self.level == NONE else f"{self.level} privacy"
 
     @property
     def guess(self) -> str:
-        """How often a guess between two answers is right, at most; rounded against the promise, and never to certainty."""
+        """Return how often a guess between two answers is right at most, in words: rounded up, but never to certainty."""
         if self.level == NONE:
             return "This can give your answer away for certain."
         odds = exp(min(self.epsilon, 700.0))  # beyond it, floats overflow
@@ -82,20 +82,20 @@ class Verdict:
         return f"{AWAY}s{_GUESSER} could guess wrong {seldom}." if self.strength > WEAKEST else f"S{_GUESSER} could guess wrong {seldom}."
 
     def to_json(self) -> dict[str, Any]:
-        """The verdict as plain data. By hand: it is shown as numbers and words, and never read back."""
+        """Return the verdict as plain data, to be shown: nothing reads it back."""
         return {"when": self.when, "epsilon": self.epsilon, "delta": self.delta, "level": self.level, "text": str(self)}
 
     def __str__(self) -> str:
-        told = f"{self.when}: {self.title}" if self.when else self.title
-        return " ".join(filter(None, (f"{told[0].upper()}{told[1:]}.", self.guess, self.beyond)))
+        first = f"{self.when}: {self.title}" if self.when else self.title
+        return " ".join(filter(None, (f"{first[0].upper()}{first[1:]}.", self.guess, self.beyond)))
 
 
 def verdicts(task: Task) -> tuple[Verdict, ...]:
-    """The verdicts on all answers that a task may ask of one person: what holds on more trust first.
+    """Return the verdicts on all answers that a task may ask of one person, those that need the most trust first.
 
-    Epsilons and deltas of answers with fresh noise add up. An answer that is drawn from a permanent one costs nothing more, so those count
-    by how often the answer changes: never, or every time. The latter compares histories that change at the same moments, to the same extent
-    (``Longitudinal.lifetime_epsilon``), so it says what it leaves out: wherever one question reuses noise, whatever the others cost.
+    Epsilons and deltas of answers with fresh noise add up. A report drawn from a memoized answer costs nothing more, so two cases count:
+    the answer never changes, or it changes every time. The second case compares histories that change at the same moments, to the
+    same extent (``Longitudinal.lifetime_epsilon``). So its verdict says what it does not cover, as soon as one question reuses noise.
     """
     together = [f"all {task.answers:,} answers together"] if task.answers > 1 else []
     specs = [] if task.rounds or task.epsilon == inf else [question.spec for question in task.survey.questions]

@@ -1,4 +1,4 @@
-"""Byte layouts: one report, and the images of batches and tallies.
+"""Byte layouts of reports, and of the images of batches and tallies.
 
 **A report** is its columns one after the other, each as small as its information. Integers are little-endian; a column of
 bits is packed with item 0 in the lowest bit of the first byte, unused high bits are zero::
@@ -61,7 +61,7 @@ class Column:
 
     @classmethod
     def of_bits(cls, name: str, count: int, ones: int | None = None) -> Column:
-        """A column of single bits; exactly so many ``ones`` among them, where that is known."""
+        """Return a column of single bits; exactly so many ``ones`` among them, where that is known."""
         return cls(name, limit=2, count=count, packed=True, ones=ones)
 
     @cached_property
@@ -78,7 +78,7 @@ class Column:
         return -(-self.bits * self.count // 8)
 
     def describe(self) -> str:
-        """What is allowed, in a few words."""
+        """Return what is allowed, in a few words."""
         if self.packed:
             return f"{self.count} bits, higher ones zero" + (f", exactly {self.ones} of them set" if self.ones is not None else "")
         several = f", {self.count} of them" + (", each larger than the one before" if self.increasing else "")
@@ -94,7 +94,7 @@ Layout = tuple[Column, ...]
 
 
 def encode_report(layout: Layout, report: Any) -> bytes:
-    """The bytes of one report.
+    """Return the bytes of one report.
 
     >>> encode_report((Column("seed", 2**64, 2), Column("symbol", 4)), ((1, 2), 3)).hex()
     '0100000000000000020000000000000003'
@@ -120,7 +120,7 @@ def _in_order(column: Column, items: tuple[int, ...]) -> bool:
 
 
 def decode_report(layout: Layout, payload: bytes) -> Any:
-    """The report behind its bytes; WireError unless they are its one canonical form."""
+    """Return the report behind its bytes; WireError unless they are its one canonical form."""
     expected = sum([column.row_bytes for column in layout])
     if len(payload) != expected:
         raise WireError("report", payload, allowed=f"exactly {expected} bytes", fix=f"send it whole; {len(payload)} bytes came")
@@ -145,13 +145,13 @@ def decode_report(layout: Layout, payload: bytes) -> Any:
 
 
 def write_image(kind: int, spec: bytes, n: int, body: bytes) -> bytes:
-    """An image with header and checksum."""
+    """Return an image with header and checksum."""
     content = _HEADER.pack(MAGIC, VERSION, kind, 0, len(spec), n) + spec + body
     return content + zlib.crc32(content).to_bytes(4, "little")
 
 
 def read_image(kind: int, data: bytes) -> tuple[bytes, int, bytes]:
-    """The spec, n and body of an image; the length of the body is for the caller to check."""
+    """Return the spec, n and body of an image; the length of the body is for the caller to check."""
     if len(data) < _HEADER.size + 4:
         raise WireError("image", data, allowed=f"at least {_HEADER.size + 4} bytes", fix="read the file to its end")
     magic, version, found, zero, length, n = _HEADER.unpack_from(data)

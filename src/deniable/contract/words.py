@@ -27,7 +27,7 @@ NONE = ""
 
 @cache
 def pattern() -> str:
-    """A word as a regular expression: letters, digits and underscores with their combining marks, and apostrophes inside.
+    """Return a word as a regular expression: letters, digits and underscores with their combining marks, and apostrophes inside.
 
     Vowels of Hindi, Thai or Arabic are marks, and an accent may be one: without them words would be cut to pieces there.
     """
@@ -37,14 +37,14 @@ def pattern() -> str:
 
 @cache
 def _marks() -> str:
-    """Combining marks and joiners as the inside of a set of a regular expression."""
+    """Return combining marks and joiners as the inside of a set of a regular expression."""
     marks = [code for code in range(0x300, _LAST_MARK) if code in _JOINERS or unicodedata.category(chr(code))[0] == "M"]
     edges = [i for i, (one, other) in enumerate(pairwise([0, *marks, _LAST_MARK])) if other > one + 1]
     return "".join(f"{chr(marks[start])}-{chr(marks[end - 1])}" for start, end in pairwise(edges))
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text in lower case and in one spelling of accents (NFC); whatever else there is parts them.
+    """Return the words of a text in lower case and in one spelling of accents (NFC); whatever else there is parts them.
 
     >>> words_of("Don't PANIC: it's only tea, Zoë!"), words_of("... ?"), words_of("हिन्दी भाषा")
     (["don't", 'panic', "it's", 'only', 'tea', 'zoë'], [], ['हिन्दी', 'भाषा'])
@@ -55,7 +55,7 @@ def words_of(text: str) -> list[str]:
 
 
 def even(text: str) -> str:
-    """A text in which one word has one spelling. Of marks in a row the first 30 count: to put more in order takes quadratic time."""
+    """Return a text in which one word has one spelling. Of marks in a row the first 30 count: to put more in order takes quadratic time."""
     lowered = text.lower()
     return lowered if lowered.isascii() else unicodedata.normalize("NFC", _crowded().sub(lambda run: run[0][:MOST_MARKS], lowered))
 
@@ -67,7 +67,7 @@ def _crowded() -> re.Pattern[str]:
 
 
 def split(text: str | Sequence[str]) -> list[str]:
-    """One person's words: those of a text, or a list of words as it is."""
+    """Return one person's words: those of a text, or a list of words as it is."""
     if isinstance(text, str):
         return words_of(text)
     if not isinstance(text, list | tuple) or not all(is_text(word) for word in text):
@@ -84,7 +84,7 @@ def is_text(value: object) -> bool:
 
 
 def ngrams_of(words: Sequence[str], n: int) -> list[str]:
-    """Every n words in a row, joined by spaces.
+    """Return every n words in a row, joined by spaces.
 
     >>> ngrams_of(["a", "cup", "of", "tea"], 2), ngrams_of(["tea"], 2)
     (['a cup', 'cup of', 'of tea'], [])
@@ -100,7 +100,7 @@ def check_ngram(n: object) -> None:
 
 
 def draw_one(items: Sequence[Any], nothing: Any, source: Source) -> Any:
-    """What a device draws: one of its items, or nothing where it has none. Both take the same number of random words."""
+    """Return what a device draws: one of its items, or nothing where it has none. Both take the same number of random words."""
     place = source.below(max(len(items), 1))
     return items[place] if items else nothing
 
@@ -109,7 +109,7 @@ def draw_one(items: Sequence[Any], nothing: Any, source: Source) -> Any:
 
 
 def check_words(name: str, words: Any) -> tuple[str, ...]:
-    """A public list of different words that are not empty."""
+    """Return a public list of different words that are not empty."""
     listed = isinstance(words, Iterable) and not isinstance(words, str | bytes | set | frozenset)  # of a set, each device has its own order
     found = tuple(words) if listed else ()
     if not listed or not all(is_text(word) and word for word in found) or len(set(found)) < len(found):

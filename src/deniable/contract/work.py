@@ -1,4 +1,4 @@
-"""What it takes to finish a round, predicted from the settings: nobody should find out once the reports are in.
+"""The work of finishing a round, predicted from the settings, so that nobody finds out only when the reports are in.
 
 The figures are upper limits that are meant to be right within a factor of a few: good enough to tell what a collector does in passing from
 what it cannot do at all.
@@ -31,11 +31,11 @@ class Work(NamedTuple):
 
     @property
     def heavy(self) -> bool:
-        """True if a collector should not do it beside everything else that it does."""
+        """True if a collector should not do it next to its other work."""
         return self.bytes > 1 << 28 or self.steps > 10**10
 
     def describe(self) -> str:
-        """The figures for people.
+        """Return the figures for people.
 
         >>> Work(3 << 30, 2 * 10**12).describe()
         '3.0 GiB of memory and 2,000 s of work'
@@ -48,7 +48,7 @@ MOST_WORK = Work(1 << 31, 10**11)
 
 
 def together(works: Iterable[Work]) -> Work:
-    """Everything at once: estimates of several questions that are all held in memory."""
+    """Return everything at once: estimates of several questions that are all held in memory."""
     parts = list(works)
     return Work(sum(work.bytes for work in parts), sum(work.steps for work in parts), sum(work.kept for work in parts))
 
@@ -61,7 +61,7 @@ def in_turn(works: Iterable[Work]) -> Work:
 
 
 def heaviest(works: Iterable[Work]) -> Work:
-    """The most memory and the most steps of several rounds, each of which is finished by itself."""
+    """Return the most memory and the most steps of several rounds, each of which is finished by itself."""
     parts = list(works)
     return Work(*(max((work[i] for work in parts), default=0) for i in range(3)))
 

@@ -1,4 +1,4 @@
-"""What people write: texts, or lists of words, whatever their length."""
+"""Writings: texts or lists of words, of any length."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Writing(Domain):
         raise ParameterError("domain", self.describe(), allowed="a domain with a largest value", fix="ask about one of the words")
 
     def words(self, value: Any) -> list[str]:
-        """One person's words; DomainError if the value is no writing."""
+        """Return one person's words; DomainError if the value is no writing."""
         if isinstance(value, str) and not self.texts:
             raise self.refuse(value)
         try:

@@ -1,4 +1,4 @@
-"""Who a role is: an Ed25519 key that lasts, kept as its seed of 32 bytes. Collectors, shufflers and parties of sums sign with it.
+"""Identities: long-lived Ed25519 keys, kept as seeds of 32 bytes. Collectors, shufflers and parties of sums sign with them.
 
 Devices verify with ``contract.ed25519``, which needs the standard library alone; ``verified`` here is twenty times as fast.
 """
@@ -17,12 +17,12 @@ SEED_BYTES = 32
 
 @typed
 def new_identity(source: Source = SYSTEM) -> bytes:
-    """A new secret seed."""
+    """Return a new secret seed."""
     return b"".join(word.to_bytes(8, "little") for word in source.words(SEED_BYTES // 8))
 
 
 def public_key(seed: bytes) -> bytes:
-    """The public key, 32 bytes, behind a seed.
+    """Return the public key, 32 bytes, behind a seed.
 
     >>> public_key(bytes.fromhex("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60")).hex()
     'd75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a'
@@ -32,13 +32,13 @@ def public_key(seed: bytes) -> bytes:
 
 @typed
 def sign(seed: bytes, context: bytes, message: bytes) -> bytes:
-    """The seed's signature, 64 bytes, of a message of one kind: the context keeps it from being taken for one of another kind."""
+    """Return the seed's signature, 64 bytes, of a message of one kind: the context keeps it from being taken for one of another kind."""
     return _private(seed).sign(context + message)
 
 
 @typed
 def verified(key: bytes, context: bytes, message: bytes, signature: bytes) -> bool:
-    """Whether this is the key's signature of the message in a context, as ``sign`` made it."""
+    """Return whether this is the key's signature of the message in a context, as ``sign`` made it."""
     try:
         Ed25519PublicKey.from_public_bytes(key).verify(signature, context + message)
     except (InvalidSignature, ValueError):

@@ -1,9 +1,9 @@
-"""Keys that seals are opened with: made, announced, replaced and deleted on time.
+"""Keys that open sealed reports: created, announced, replaced and deleted on time.
 
 A **KeyPair** is one X25519 key with its time. A **KeyRing** is the folder of one role: its lasting Ed25519 identity and its pairs. A new
-pair is made before the old one ends; an ended one is kept for a ``grace``, for what was sealed in time and arrives late, and then deleted
-for good: what was sealed for it can never be opened again, by anybody. While it is kept it is announced, because a period that had begun
-before its end is sealed for it to the end of the period; unless it was withdrawn, as after a suspicion: then it only opens.
+pair is created before the old one ends. An ended one is kept for a ``grace`` period, for reports that were sealed in time and arrive late,
+and then deleted permanently: nobody can ever open again what was sealed for it. While it is kept it is announced, because reports of a
+period that began before its end are sealed for it. A pair that was withdrawn, after a suspicion, is not announced and only opens.
 
 Times are arguments. Files are readable by their owner only, and are replaced whole, so that a crash leaves the old content or the new.
 No secret is in any repr, message or error.
@@ -38,7 +38,7 @@ _FILE = "keys.json"
 
 
 class KeyPair:
-    """One X25519 key and the time in which it is sealed for. Goes to other processes; shows nobody its private half.
+    """One X25519 key and the time in which reports are sealed for it. Can be pickled; its repr hides the private half.
 
     ``start`` and ``end`` are seconds since 1970, as all times here.
     """
@@ -51,7 +51,7 @@ class KeyPair:
 
     @classmethod
     def make(cls, now: float, lifetime: int = LIFETIME, source: Source = SYSTEM) -> KeyPair:
-        """A fresh key that is good from now on, for a lifetime in seconds."""
+        """Return a fresh key that is good from now on, for a lifetime in seconds."""
         return cls(draw_bytes(source, KEY_BYTES), max(0, int(now) - SKEW), int(now) + lifetime)
 
     @cached_property
@@ -70,7 +70,7 @@ class KeyPair:
         return self.notice("shuffler").id
 
     def notice(self, role: str) -> KeyNotice:
-        """What is announced about the key of a role."""
+        """Return what is announced about the key of a role."""
         return KeyNotice(role=role, public=self.public, start=self.start, end=self.end)
 
     def __repr__(self) -> str:
@@ -88,19 +88,19 @@ class KeyPair:
 
 @typed
 def announce(seed: bytes, notices: list[KeyNotice]) -> bytes:
-    """What ``GET /v1/keys`` answers: notices, each signed by the identity behind a seed."""
+    """Return what ``GET /v1/keys`` answers: notices, each signed by the identity behind a seed."""
     return write_keys([(notice, sign(seed, KEY_CONTEXT, notice.canonical)) for notice in notices])
 
 
 @typed
 def least_lifetime(grace: int) -> int:
-    """Seconds that keys must be good for, so that all that are announced until ``grace`` after their end fit into one list."""
+    """Return the seconds that keys must be good for, so that all that are announced until ``grace`` after their end fit into one list."""
     return -(-grace // (MOST_NOTICES // 2 - 2))  # a key is made in each half of a lifetime
 
 
 @typed
 def check_listed(lifetime: int, grace: int) -> None:
-    """ParameterError if keys change so often that devices could not be told of all that a running period is sealed for.
+    """Raise ParameterError if keys change so often that one list cannot hold all that a running period may be sealed for.
 
     ``lifetime`` is how long a key is good for, and ``grace`` how long it is kept after its end, both in seconds.
     """
@@ -141,20 +141,20 @@ class KeyRing:
         return self._withdrawn
 
     def private(self, key: bytes) -> KeyPair:
-        """The pair with an id; WireError if it was deleted or never was here."""
+        """Return the pair with an id; WireError if it was deleted or never was here."""
         try:
             return self._pairs[key]
         except KeyError:
             raise WireError("key", key.hex(), allowed="a key that is still kept", fix="fetch the keys again and seal anew") from None
 
     def sign(self, context: bytes, message: bytes) -> bytes:
-        """The identity's signature of a message of another kind, which the context names, as of a batch."""
+        """Return the identity's signature of a message of another kind, which the context names, as of a batch."""
         return sign(self._seed, context, message)
 
     def rotate(self, now: float, lifetime: int = LIFETIME, *, withdraw: bool = False) -> KeyPair:
-        """Make a new pair, on disk before anybody hears of it. The ones before stay good until their end; ``withdraw`` takes them back.
+        """Create a new pair and store it before it is announced. Earlier ones stay good until their end, unless you ``withdraw`` them.
 
-        What is withdrawn is not announced any more, and still opens what was sealed for it, until the grace after its end.
+        A withdrawn pair is no longer announced. It still opens what was sealed for it, until ``grace`` seconds after its end.
         """
         with self._lock:
             pair = KeyPair.make(now, lifetime, self._source)
@@ -162,7 +162,7 @@ class KeyRing:
             return pair
 
     def forget(self, now: float) -> int:
-        """Delete what ended more than the grace ago, and say how many."""
+        """Delete the pairs that ended more than ``grace`` seconds ago, and return how many."""
         with self._lock:
             left = {key: pair for key, pair in self._pairs.items() if now < pair.end + self.grace}
             gone = len(self._pairs) - len(left)
@@ -171,9 +171,9 @@ class KeyRing:
             return gone
 
     def tend(self, now: float, lifetime: int = LIFETIME, *, settled: float | None = None) -> bool:
-        """Forget what is due, and rotate if the newest pair has less than half of a lifetime left; whether anything changed.
+        """Delete what is due, and rotate if the newest pair has less than half a lifetime left. Return whether anything changed.
 
-        ``settled`` is the time to forget by where that is not now: a key that was forgotten by a wrong clock is lost for good.
+        ``settled`` is the time to delete by, if it is not ``now``: a key that a wrong clock deletes is lost permanently.
         """
         check_listed(lifetime, self.grace)
         with self._lock:
@@ -183,17 +183,17 @@ class KeyRing:
             return self.forget(now if settled is None else settled) > 0 or due
 
     def notices(self, now: float) -> list[KeyNotice]:
-        """What is announced: the keys that are kept and were not withdrawn, the newest first."""
+        """Return what is announced: the keys that are kept and were not withdrawn, the newest first."""
         kept = (pair for pair in self._pairs.values() if now < pair.end + self.grace and pair.id not in self._withdrawn)
         notices = (pair.notice(self.role) for pair in kept)
         return sorted(notices, key=lambda notice: (notice.start, notice.end), reverse=True)
 
     def announcement(self, now: float) -> bytes:
-        """What ``GET /v1/keys`` answers."""
+        """Return what ``GET /v1/keys`` answers."""
         return announce(self._seed, self.notices(now))
 
     def reload(self) -> None:
-        """Read the folder again."""
+        """Read the folder again, after another process has written it."""
         with self._lock:
             self._seed, self._pairs, self._withdrawn = self._read()
 
@@ -230,7 +230,7 @@ class KeyRing:
         return seed, {pair.id: pair for pair in pairs}, withdrawn
 
     def _write(self, pairs: dict[bytes, KeyPair], withdrawn: frozenset[bytes]) -> None:
-        """The file first: nobody hears of a key that is not on the disk."""
+        """Write the file, then announce: nobody hears of a key that is not on the disk."""
         listed = [
             {"private": pair.private.hex(), "start": pair.start, "end": pair.end, "withdrawn": key in withdrawn}
             for key, pair in pairs.items()

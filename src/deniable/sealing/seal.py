@@ -1,10 +1,10 @@
 """Seal reports for those who shuffle and count them, and open what they get: HPKE (RFC 9180), by ``cryptography``.
 
-The suite is X25519, HKDF-SHA256, AES-128-GCM in base mode: whoever holds the public key can seal, the sender stays unknown, and every seal
+The suite is X25519, HKDF-SHA256, AES-128-GCM in base mode: anyone with the public key can seal, the sender stays unknown, and every seal
 has a fresh ephemeral key from the library's own generator. ``contract/sealed`` has the layouts.
 
-Whatever is wrong with bytes from outside is a WireError that repeats nothing of what was inside. Opening costs about 50 microseconds,
-nearly all of it two multiplications on the curve, and the library keeps Python's lock meanwhile: bulk functions take a pool of processes.
+Bad bytes from outside raise a WireError, which repeats nothing of what was inside. Opening costs about 50 microseconds,
+nearly all of it two multiplications on the curve, and the library holds Python's lock: functions for many seals take a process pool.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _Opened = TypeVar("_Opened")
 
 @typed
 def seal_report(task: Task, envelope: Envelope, analyst: KeyNotice, shufflers: Sequence[KeyNotice]) -> bytes:
-    """An envelope for a task, sealed for the analyst, and that for each of the shufflers, the last one first.
+    """Return an envelope for a task, sealed for the analyst, and that for each of the shufflers, the last one first.
 
     It is what the first shuffler gets.
     """
@@ -74,7 +74,7 @@ def seal_report(task: Task, envelope: Envelope, analyst: KeyNotice, shufflers: S
 
 @typed
 def dummy(task: Task, period: int, analyst: KeyNotice) -> bytes:
-    """A seal for the analyst that nobody else can tell from a report to the task in a period, and that counts for nothing."""
+    """Return a seal for the analyst that nobody else can tell from a report to the task in a period, and that counts for nothing."""
     if analyst.role != ANALYST:
         raise ParameterError("keys", analyst.role, allowed="a key of the analyst", fix="fetch the collector's keys")
     return _seal(analyst, task.id, period, bytes(mixing_of(task).size))
@@ -82,19 +82,19 @@ def dummy(task: Task, period: int, analyst: KeyNotice) -> bytes:
 
 @typed
 def open_outer(pair: KeyPair, seal: bytes) -> Outer:
-    """What a shuffler finds in its seal, by its pair of keys; WireError if it is damaged, or sealed for another key."""
+    """Return what a shuffler finds in its seal, by its pair of keys; WireError if it is damaged, or sealed for another key."""
     return _open_outer(pair, seal)
 
 
 @typed
 def open_inner(pair: KeyPair, seal: bytes, task: Task) -> Envelope | None:
-    """The envelope in the analyst's seal, by its pair of keys, None for a dummy; WireError if damaged, or for another key or task."""
+    """Return the envelope in the analyst's seal, None for a dummy; WireError if it is damaged, or for another key pair or task."""
     return _open_inner(task.id, mixing_of(task).size, seal_sizes(task)[-1], pair, seal)
 
 
 @typed
 def open_outers(pairs: Mapping[bytes, KeyPair], seals: Sequence[bytes], pool: Executor | None = None) -> list[Outer | WireError]:
-    """``open_outer`` for many seals, with the pairs of keys by id, in the processes of a pool if there is one.
+    """Run ``open_outer`` on many seals, with the pairs of keys by id, in the processes of a pool if there is one.
 
     One result for each; errors are returned.
     """
@@ -105,7 +105,7 @@ def open_outers(pairs: Mapping[bytes, KeyPair], seals: Sequence[bytes], pool: Ex
 def open_inners(
     pairs: Mapping[bytes, KeyPair], seals: Sequence[bytes], task: Task, pool: Executor | None = None
 ) -> list[Envelope | WireError | None]:
-    """``open_inner`` for many seals of a task, with the pairs of keys by id, in the processes of a pool if there is one.
+    """Run ``open_inner`` on many seals of a task, with the pairs of keys by id, in the processes of a pool if there is one.
 
     One result for each; errors are returned.
     """
@@ -148,7 +148,7 @@ def _open(pair: KeyPair, seal: bytes, header: Header, role: str) -> bytes:
 
 @typed
 def open_box(pair: KeyPair, seal: bytes, role: str) -> bytes:
-    """What is locked into a seal, as it is, by a pair of keys; WireError if it is damaged, or sealed for another key or role."""
+    """Return what is locked into a seal, as it is, by a pair of keys; WireError if it is damaged, or sealed for another key or role."""
     return _open_box(pair, seal, role)
 
 
