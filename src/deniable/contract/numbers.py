@@ -179,7 +179,7 @@ class Numbers(Domain):
 
 
 def round_at_random(place: Fraction, source: Source) -> int:
-    """Return one of the two integers around ``place``, so that the expectation is ``place``. Consumes ``bernoulli_ratio``'s words, always."""
+    """Return one of the two integers around ``place``, with the expectation ``place``. Always consumes ``bernoulli_ratio``'s words."""
     point, rest = divmod(place.numerator, place.denominator)
     return point + source.bernoulli_ratio(rest, place.denominator)
 
