@@ -209,7 +209,7 @@ export class Task {
   readonly issuer: Uint8Array;
   /** Who chooses the hash function of a report that brings its own: the device, or its one-time token. */
   readonly seeds: "own" | "assigned";
-  /** Who is trusted: nobody, or one honest shuffler; then `mixing` says who shuffles, and `epsilon` is what holds whoever is dishonest. */
+  /** Who is trusted: nobody, or one honest shuffler; then `mixing` says who shuffles. `epsilon` holds in any case. */
   readonly model: "local" | "shuffle";
   /** Null where nobody shuffles. */
   readonly mixing: Mixing | null;
@@ -251,7 +251,7 @@ export const MEDIA_TYPE: string;
 export function packEnvelope(envelope: Envelope): Uint8Array;
 export function openBatch(data: Uint8Array, limits?: { most?: number }): Required<Envelope>[];
 
-// --- the ledger: what a device has told, to whom, at what cost, and the rules that stop it from telling more ---
+// --- the ledger: what a device has reported, to whom and at what cost, and the rules that stop it from reporting more ---
 
 /** A task by its id: 32 bytes, or 64 hexadecimal digits. */
 export type TaskId = Uint8Array | string;
@@ -330,7 +330,7 @@ export class Ledger {
   kept(task: TaskId): Promise<Record<string, Kept>>;
   /** How many permanent answers are kept, over all tasks. */
   permanentAnswers(): Promise<number>;
-  /** Record what became of a report. One that was sent stays sent, whatever a later resend was told. */
+  /** Record what became of a report. One that was sent stays sent, whatever the answer to a later resend. */
   settle(number: number, state: State, code?: string): Promise<Entry>;
   /** Every expense, the oldest first. */
   entries(): Promise<Entry[]>;
@@ -349,7 +349,7 @@ export class MemoryLedger extends Ledger {
 
 /**
  * A ledger in the browser, one for each origin, storage partition and name, shared safely by any number of tabs and workers; it survives the
- * page and a loss of power. Whoever clears the site's data forgets what was spent. A page that is embedded in another site, a private window
+ * page and a loss of power. Clearing the site's data forgets what was spent. A page that is embedded in another site, a private window
  * and another profile each have a ledger and a limit of their own. The lifetime's epsilon is the app's promise and is not kept, unless
  * `keepLimit` or `setLimit` keep a limit.
  */
@@ -394,7 +394,7 @@ export interface Asked {
   readonly scale: number;
 }
 
-/** A public X25519 key to seal for, announced under the signature of whoever opens. */
+/** A public X25519 key to seal for, signed by the party that opens the seals. */
 export interface KeyNotice {
   readonly role: "analyst" | "shuffler";
   readonly public: Uint8Array;
@@ -406,7 +406,7 @@ export interface KeyNotice {
 
 /** A collector's tasks and rounds, fetched once and believed only under its signature; for any number of reporters. */
 export class Board {
-  /** `keepRounds`: the round at hand is kept until `refresh`, and not asked for every time. */
+  /** `keepRounds`: the current round is kept until `refresh`, and not fetched every time. */
   constructor(collector: string, options?: NetworkOptions & { keepRounds?: boolean });
   task(id: TaskId): Promise<Task>;
   /** What a task asks at a time in seconds; null before its start, after its end, and while no round is open. */

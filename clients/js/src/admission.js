@@ -30,7 +30,7 @@ export function readIssuer(/** @type {Record<string, any>} */ content) {
   });
 }
 
-/** Refuse an issuer's key with a small factor: a device's check before it enrols, reports or shows the task. */
+/** Throw if an issuer's key has a small factor: a device's check before it enrols, reports or shows the task. */
 export function checkIssuer(/** @type {import("./task.js").Task} */ { admission, issuer }) {
   const factor = admission === "token" ? smallFactor(issuer) : null;
   if (factor === null) return;

@@ -49,7 +49,7 @@ export function taskDomain(/** @type {{readonly protocol: any}} */ { protocol })
   });
 }
 
-/** ProtocolError unless every question of a round has an answer for every value of the task's own domain. */
+/** Throw a ProtocolError unless every question of a round has an answer for every value of the task's own domain. */
 export function checkAnswerable(/** @type {import("./task.js").Task} */ task, /** @type {import("./question.js").Round} */ round) {
   const domain = taskDomain(task);
   for (const question of /** @type {readonly import("./question.js").Question[]} */ (round.questions)) {

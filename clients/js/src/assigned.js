@@ -1,9 +1,9 @@
 /**
- * Hash functions that nobody chooses: the seed of a report follows from the one-time token that it carries.
+ * Assigned hash functions, which nobody chooses: the seed of a report follows from the one-time token that it carries.
  *
- * A device that draws its own seed can look for one that puts everything it wants to lift on one symbol. The signature on a token cannot be
- * known before its issuer has signed, nor by the issuer, who signs unseen. So the seed is the first words, little-endian, of
- * SHA-256("deniable seed 1\n", token). Privacy does not depend on it: epsilon holds for every seed, whoever chose it.
+ * A device that draws its own seed can search for one that puts everything it wants to promote on one symbol. Nobody can know the signature
+ * on a token before its issuer has signed, and the issuer signs blindly. So the seed is the first words, little-endian, of
+ * SHA-256("deniable seed 1\n", token). Privacy does not depend on it: epsilon holds for every seed, no matter who chose it.
  */
 
 import { concat, readWord, utf8 } from "./bytes.js";

@@ -29,9 +29,9 @@ const KEPT = 86_400;
 /**
  * A collector's tasks and rounds, shared by any number of reporters.
  *
- * A task never changes and is fetched once. The round at hand is asked for every time, unless `keepRounds`: then it is kept until `refresh`,
- * for simulations whose devices all live in one page. The keys of those who shuffle and count are kept for a
- * period, at most a day: a key may be withdrawn.
+ * A task never changes and is fetched once. The current round is fetched every time, unless `keepRounds`: then it is kept until `refresh`,
+ * for simulations whose devices all live in one page. The keys of shufflers and collector are kept for a period, at most a day, because a
+ * key may be withdrawn.
  */
 export class Board {
   #transport;
@@ -189,7 +189,7 @@ function checkQuestions(/** @type {Task} */ task, /** @type {Round} */ round) {
 }
 
 /**
- * What is fetched under a key, by whoever comes first; after a failure it may be tried again.
+ * What is fetched under a key, by the first caller; after a failure it may be tried again.
  *
  * @template T
  * @param {Map<string, Promise<T>>} map

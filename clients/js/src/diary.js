@@ -1,9 +1,9 @@
 /**
  * The diary: what one device keeps for one question that it answers again and again.
  *
- * It holds the personal part, drawn once for all, and one permanent answer for each class of values that the device has held. A ledger
- * keeps diaries for good, because a permanent answer that is drawn twice is paid for twice. Losing one is a reset: the device starts over,
- * what was told before stays told, and what is told afterwards adds to it.
+ * It holds the personal part, drawn once, and one permanent answer for each class of values that the device has held. A ledger keeps
+ * diaries permanently, because a permanent answer that is drawn twice is paid for twice. Losing one is a reset: the device starts over, and
+ * later reports reveal something in addition to the earlier ones.
  *
  * Classes need WebCrypto, which answers later, and no step of a ledger may wait. So a diary is opened and its report drawn before the step,
  * and the step refuses it as `Outdated` if another tab has kept something else meanwhile: then it is opened again, and what was drawn is
@@ -77,7 +77,7 @@ export class Diary {
     return spec.joined(personal, spec.instantaneous(decodeReport(spec.answerLayout, kept[this.#group]), source));
   }
 
-  /** Refuse what no longer follows from what is kept: a step asks this before it pays, and adds `drawn` if it does. */
+  /** Throw if the answer no longer follows from what is kept: a step asks this before it pays, and adds `drawn` if it does. */
   check(/** @type {Kept} */ kept) {
     for (const name of [PERSONAL, this.#group]) {
       if (name === null) continue;

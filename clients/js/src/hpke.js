@@ -1,5 +1,5 @@
 /**
- * Hybrid public key encryption (RFC 9180), the half of whoever seals: X25519, HKDF-SHA256, AES-128-GCM, base mode, one message for each key.
+ * Hybrid public key encryption (RFC 9180), the sender's half: X25519, HKDF-SHA256, AES-128-GCM, base mode, one message for each key.
  *
  * Every message has an ephemeral key of its own, made by WebCrypto and forgotten, so the first nonce of its context is the only one that
  * is ever used. All that is derived is at most one block of HKDF, which is one HMAC.

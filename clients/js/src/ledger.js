@@ -1,5 +1,5 @@
 /**
- * The privacy ledger: what a device has told, to whom, at what cost, and the rules that stop it from telling more.
+ * The privacy ledger: what a device has reported, to whom and at what cost, and the rules that stop it from reporting more.
  *
  * **Consent first**: nothing is spent on a task that the person did not agree to. **Spend, then send**: one atomic step checks the caps and
  * records the expense together with the very bytes to send. A crash after it can lose a report; it cannot repeat one under fresh noise,
@@ -8,9 +8,9 @@
  * Randomizing needs WebCrypto, which answers later, and no step may wait. So a report is randomized before the step, and forgotten if
  * the step refuses: what never left the device cost nothing.
  *
- * For questions that are answered again and again the same step looks up the permanent answer (see `diary`). One that is there was paid
- * for, and the report costs nothing; one that is not is kept with the report that was drawn from it, or not at all. Permanent answers stay
- * when the person withdraws: whoever agrees again must not draw them anew. Losing the ledger loses them: a documented reset.
+ * For questions that are answered again and again the same step looks up the permanent answer (see `diary`). If there is one, it was paid
+ * for, and the report costs nothing. If not, it is kept with the report that was drawn from it, or not at all. Permanent answers stay when
+ * the person withdraws: a person who agrees again must not draw new ones. Losing the ledger loses them: a documented reset.
  */
 
 import { decimal, exact, NOTHING, readId, toNumber } from "./budget.js";
@@ -167,7 +167,7 @@ export class MemoryLedger extends Ledger {
   }
 }
 
-/** What is there under a key, or what is drawn now; drawing may take its time, and whoever was first is believed. */
+/** What is kept under a key, or what is drawn now; drawing may take time, and the first to finish counts. */
 async function keep(/** @type {Map<string, any>} */ map, /** @type {string} */ key, /** @type {() => any} */ draw) {
   const drawn = map.has(key) ? undefined : await draw();
   if (!map.has(key)) map.set(key, drawn);

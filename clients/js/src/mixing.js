@@ -2,7 +2,7 @@
  * Mixing: through whom the reports of a task of shuffle trust go, and what is claimed about a shuffled batch.
  *
  * The claim needs one honest shuffler, a collector that is somebody else, and honest people. The task's own epsilon is local: it holds
- * whoever is dishonest, and it is what a device's ledger pays.
+ * no matter who is dishonest, and it is what a device's ledger pays.
  */
 
 import { fromHex, sameBytes } from "./bytes.js";
@@ -52,7 +52,7 @@ export function readMixing(content) {
   });
 }
 
-/** Refuse a task whose trust and mixing do not fit, or that would send something in the clear which splits the crowd. */
+/** Throw if a task's trust and mixing do not fit, or if something sent in the clear would split the crowd. */
 export function checkMixing(/** @type {import("./task.js").Task} */ task) {
   const { model, mixing, protocol, key } = task;
   if (!["local", "shuffle"].includes(model) || (model === "shuffle") !== Boolean(mixing)) {

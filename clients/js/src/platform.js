@@ -81,7 +81,7 @@ export async function publicBytes(/** @type {CryptoKeyPair} */ { publicKey }) {
   return new Uint8Array(await subtle().exportKey("raw", publicKey));
 }
 
-/** The secret that a pair shares with whoever has the other's key; null if it is zeros, as a key of small order makes it. */
+/** The secret that a key pair shares with the owner of another key; null if it is zeros, as a key of small order makes it. */
 export async function exchange(/** @type {CryptoKeyPair} */ { privateKey }, /** @type {Uint8Array} */ other) {
   const algorithm = { name: "X25519" };
   const key = await sealing(() => subtle().importKey("raw", /** @type {BufferSource} */ (other), algorithm, true, []));

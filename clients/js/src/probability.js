@@ -118,7 +118,7 @@ export function keepThreshold(/** @type {Rational} */ [n, d], /** @type {number}
   return floorThreshold([own, own + BigInt(rest) * d]);
 }
 
-/** Refuse a law that does not keep epsilon, or an epsilon that integers over 2^64 cannot express. */
+/** Throw if a law does not keep epsilon, or if integers over 2^64 cannot express epsilon. */
 export function checkResolution(/** @type {number} */ epsilon, /** @type {Rational} */ ratio, /** @type {boolean} */ tight) {
   const effective = logAbove(ratio);
   if (effective > 0 && effective <= epsilon && !(tight && epsilon - effective > TIGHTNESS)) return;

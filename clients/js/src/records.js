@@ -17,14 +17,14 @@ export function attributeOf(/** @type {any} */ value, /** @type {string} */ name
   });
 }
 
-/** Objects with a value for each of some columns; whatever else an object holds is not read. */
+/** Objects with a value for each of some columns; other keys are ignored. */
 export class Record {
   /** The record behind the plain data of its columns: each has a domain, or the only label that there is. */
   constructor(/** @type {unknown} */ data) {
     this.canonical = writeCanonical(data);
     this.columns = new Map(readColumns(data, ["domain", "only"]).map(({ name, ...column }) => [name, column]));
-    const told = [...this.columns].slice(0, 4).map(([name, { domain, only }]) => `${name}: ${domain ? domain.description : only}`);
-    this.description = `records with ${told.join("; ")}${this.columns.size > 4 ? ` ... (${this.columns.size} columns)` : ""}`;
+    const parts = [...this.columns].slice(0, 4).map(([name, { domain, only }]) => `${name}: ${domain ? domain.description : only}`);
+    this.description = `records with ${parts.join("; ")}${this.columns.size > 4 ? ` ... (${this.columns.size} columns)` : ""}`;
   }
 
   /** Whether every record has a value of just this domain under a name. */
@@ -48,15 +48,15 @@ export class Record {
  * Columns from plain data, each name once; WireError or ParameterError if there are none.
  *
  * @param {unknown} data
- * @param {string[]} kinds what a column may have beside its name
+ * @param {string[]} kinds what a column may have next to its name
  * @returns {(Column & {only?: string})[]}
  */
 export function readColumns(data, kinds = ["domain"]) {
   if (!Array.isArray(data) || !data.length) throw new WireError("columns", data, { allowed: "a list of columns", fix: "publish it again" });
   const columns = data.map((column) => {
     const { name, domain, only } = readObject("column", column, ["name"], kinds);
-    const told = only === undefined ? domain !== undefined : domain === undefined && isName(only);
-    if (!told || !isName(name))
+    const valid = only === undefined ? domain !== undefined : domain === undefined && isName(only);
+    if (!valid || !isName(name))
       throw new ParameterError("column", column, { allowed: `a name and one of ${kinds}`, fix: "publish it again" });
     return only === undefined ? { name, domain: domainFromJson(domain) } : { name, only };
   });

@@ -49,7 +49,7 @@ export async function sealReport(task, envelope, { analyst, shufflers }, ephemer
   let sealed = await seal(analyst, envelope, padded, await ephemeral());
   const route = [analyst.public]; // whole keys: two with one id can be found
   for (const [place, notice] of [...shufflers.entries()].reverse()) {
-    const last = place === shufflers.length - 1; // whoever comes before an honest shuffler must not see what the collector sees, too
+    const last = place === shufflers.length - 1; // a party before an honest shuffler must not see what the collector sees, too
     const token = (last && task.admission === "token" && envelope.token) || NOTHING;
     const crowd = last && threshold ? await crowdOf(envelope) : NOTHING;
     const through = await sha256(concat(...route));
@@ -100,7 +100,7 @@ export async function isSealed(/** @type {Uint8Array} */ task, /** @type {import
 
 /**
  * The request that brings a kept report, the same bytes every time, and the id by which its answer names the report. The address of the
- * shuffler was kept beside the report, so that a resend needs nobody else's answer; it is null where reports go to the collector.
+ * shuffler was kept next to the report, so that a resend needs nobody else's answer; it is null where reports go to the collector.
  *
  * @param {Uint8Array} task
  * @param {Uint8Array} report

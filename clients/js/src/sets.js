@@ -1,8 +1,8 @@
 /**
- * What a person who holds a set is asked: about one of its items, about how many there are, or about all of it.
+ * Encoders of sets: they ask about one item, about the number of items, or about the whole set.
  *
  * The candidates of an encoder are sets themselves, as keys in rising order, and come in rising order; single items are sets of one.
- * Whoever holds all of a candidate's items holds the candidate.
+ * A person who holds all of a candidate's items holds the candidate.
  */
 
 import { readInteger, readObject } from "./canonical.js";

@@ -149,7 +149,7 @@ export class Spec {
     return 0;
   }
 
-  /** Refuse thresholds that do not keep what is promised. */
+  /** Throw if the thresholds do not keep what is promised. */
   check() {
     checkResolution(this.epsilon, this.ratio, this.kind.tight);
   }

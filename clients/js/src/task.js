@@ -1,8 +1,8 @@
 /**
  * The task: what a collector asks, of whom, how often and under which promise, as bytes that never change.
  *
- * A task's id is the SHA-256 of its canonical JSON. A device pins the id, so it need not trust whoever hands it the bytes; the collector's
- * public key stands in the task, so whatever that key signs later (a round) is pinned as well. Times are seconds since 1970, UTC.
+ * A task's id is the SHA-256 of its canonical JSON. A device pins the id, so it need not trust the sender of the bytes. The collector's
+ * public key is part of the task, so the rounds that this key signs later are pinned as well. Times are seconds since 1970, UTC.
  */
 
 import { checkTokens, readAdmission, readIssuer, readSeeds } from "./admission.js";
@@ -75,7 +75,7 @@ export class Task {
       throw new ParameterError("start, end, period", [this.start, this.end, this.period], { allowed, fix: "end it later" });
     }
     this.strata = readStrata(content.strata);
-    /** What whoever has no answer sends; undefined if they send nothing. */
+    /** What a device without an answer sends; undefined if it sends nothing. */
     this.default = "default" in content ? fromPlain(content.default) : undefined;
     /** Who is counted: "open", "secret" or "token". */
     this.admission = readAdmission(content);
@@ -84,7 +84,7 @@ export class Task {
     /** Who chooses the hash function of a report that brings its own: "own", the device, or "assigned", its token. */
     this.seeds = readSeeds(content);
     checkTokens(this);
-    /** Who is trusted: "local", nobody, or "shuffle": then `mixing` says who shuffles, and `epsilon` is what holds whoever is dishonest. */
+    /** Who is trusted: "local", nobody, or "shuffle": then `mixing` says who shuffles. `epsilon` holds in any case. */
     this.model = content.model;
     this.mixing = readMixing(content);
     checkMixing(this);

@@ -75,7 +75,7 @@ export class Transport {
       headers: content ? { "content-type": content.type } : {},
       credentials: "omit",
       cache: "no-store",
-      redirect: "error", // as of a hotel's login page: whoever it leads to is not the collector
+      redirect: "error", // as of a hotel's login page: it does not lead to the collector
       referrerPolicy: "no-referrer",
       signal,
     });

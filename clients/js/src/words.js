@@ -46,11 +46,11 @@ export function columnsInWords(/** @type {import("./wire.js").Column[]} */ layou
  * @returns {Promise<Words>}
  */
 export async function hint(/** @type {import("./spec.js").Spec} */ spec, /** @type {any} */ report) {
-  const told = `a hint: ${columnsInWords(spec.layout, report)}`;
+  const first = `a hint: ${columnsInWords(spec.layout, report)}`;
   const law = spec.law(report);
-  if (!law || !spec.domain.listed || spec.domain.size > MOST_FITTING) return [told];
+  if (!law || !spec.domain.listed || spec.domain.size > MOST_FITTING) return [first];
   const weights = await Promise.all(everyKey(spec).map((key) => law.weight(key)));
   const best = weights.reduce((most, weight) => (weight[0] * most[1] > most[0] * weight[1] ? weight : most));
   const values = everyKey(spec).filter((key) => weights[key][0] * best[1] === best[0] * weights[key][1]);
-  return [`${told}. It fits: `, { values }];
+  return [`${first}. It fits: `, { values }];
 }

@@ -17,7 +17,7 @@ class Guarantee:
     """A privacy promise, and everything that it depends on.
 
     ``model`` is one of local, shuffle, multiparty and central; ``unit`` is what epsilon is paid for, such as one report;
-    ``neighbors`` is what is compared; ``honest`` names who must behave for epsilon to hold;
+    ``neighbors`` is the relation under which epsilon holds; ``honest`` names who must behave for that;
     ``certificate`` says how it is known: ``"exact law"`` means that every output probability is an integer over 2^64 and
     that the worst ratio was compared with e^epsilon in exact arithmetic.
 

@@ -3,7 +3,7 @@ import { numbers } from "../wire.js";
 import { hint } from "../words.js";
 import { LongitudinalGRR } from "./longitudinal_grr.js";
 
-/** LOLOHA: a hash function for good, and longitudinal randomized response on its few symbols. */
+/** LOLOHA: one permanent hash function, and longitudinal randomized response on its few symbols. */
 export class LOLOHA extends LongitudinalGRR {
   static needsListedDomain = false;
   hashRange = this.integer("hash_range", 2, LARGEST_RANGE);

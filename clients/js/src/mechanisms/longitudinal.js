@@ -1,7 +1,7 @@
 /**
  * Answers given again and again: a permanent answer, drawn once and kept, and reports that are drawn from it.
  *
- * The **permanent** answer is drawn once for each class of values (in most mechanisms a value is a class of its own) and kept for good.
+ * The **permanent** answer is drawn once for each class of values (in most mechanisms a value is a class of its own) and kept permanently.
  * Every report is an **instantaneous** answer, drawn from the permanent one. However many reports there are, they tell no more than the
  * permanent answer does, `epsilon`; the first of them, alone, tells `firstEpsilon`. What is not hidden: that a value changed, and when.
  *

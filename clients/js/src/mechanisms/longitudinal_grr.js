@@ -5,7 +5,7 @@ import { Longitudinal } from "./longitudinal.js";
 
 /** @typedef {import("../source.js").Source} Source */
 
-/** Generalized randomized response, twice: once for good, and once for each report. */
+/** Generalized randomized response, twice: once permanently, and once for each report. */
 export class LongitudinalGRR extends Longitudinal {
   /** The number of symbols. */
   get symbols() {

@@ -8,7 +8,7 @@ import { perturbBits, symmetric } from "./unary.js";
 
 /** @typedef {import("../source.js").Source} Source */
 
-/** Unary encoding with bits that are noisy for good, and each report noisy once more: L-SUE, L-OSUE, L-SOUE, L-OUE. */
+/** Unary encoding with permanently noisy bits, and each report noisy once more: L-SUE, L-OSUE, L-SOUE, L-OUE. */
 export class LongitudinalUnary extends Longitudinal {
   static largestDomain = 2 ** 24;
   /** Which of the two steps, the first (1), the second (2) or both, is OUE's and not SUE's. */

@@ -10,13 +10,13 @@ import { oneBitThresholds } from "./one_bit.js";
 /** @typedef {import("../decimal.js").Rational} Rational */
 /** @typedef {import("../source.js").Source} Source */
 
-/** Up to here every whole number is a double, in bulk and in a browser. */
+/** Up to here every whole number is a double, in arrays and in a browser. */
 const LARGEST = 1n << 53n;
 
 /**
  * Microsoft's counters: a one-bit mean with alpha-point rounding, permanent memoization and output perturbation.
  *
- * The device draws alpha below the width of a cell once for good; a counter becomes the grid point below it, or the one above if adding
+ * The device draws alpha below the width of a cell once and keeps it; a counter becomes the grid point below it, or the one above if adding
  * alpha reaches that. One noisy bit is kept for each grid point, and flipped now and then. Alpha never leaves the device.
  */
 export class OneBitMeanPM extends Longitudinal {

@@ -11,7 +11,7 @@ import { Longitudinal } from "./longitudinal.js";
 /** @typedef {import("./chain.js").Coin} Coin */
 
 /**
- * RAPPOR in full: a Bloom filter with bits that are noisy for good, and each report noisy once more.
+ * RAPPOR in full: a Bloom filter with permanently noisy bits, and each report noisy once more.
  *
  * The thresholds are the coins: any that keep both epsilons, and use them up.
  */
