@@ -34,6 +34,7 @@ from mutants import SOURCE, exchange, mutants
 from reach import ROOMS, ROOT, Reach, reach, sources
 
 EXACT = (
+    "audit",
     "audit_hashed",
     "check_values",
     "coverage",

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import copy
 
+import numpy as np
 import pytest
 
 import deniable as dn
+from deniable.core.normal import Normal
 from deniable.core.saved import estimate_from_json
+from deniable.core.saved_parts import write_law
 from deniable.errors import DeniableError, WireError
 from deniable.testing import ReplaySource
 from tests.conftest import asked_of, candidates_of, some_values
@@ -42,6 +45,12 @@ def test_only_what_was_saved_is_read():
     for data in (7, None, [1]):
         with pytest.raises(DeniableError):
             estimate_from_json(data)
+
+
+def test_counts_of_numpy_are_saved_as_numbers():
+    law = Normal(np.int64(9), *np.ones((3, 1)))
+    assert write_law(law) == {"law": "Normal", "n": 9, "numbers": [1.0], "noise": [1.0], "drawn": [1.0]}
+    assert type(write_law(law)["n"]) is int
 
 
 def test_damage_anywhere_is_refused_or_read_as_an_estimate():

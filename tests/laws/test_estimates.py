@@ -428,6 +428,7 @@ def test_what_is_saved_answers_as_before(name):
     told = json.dumps(estimate.to_json(), allow_nan=False)
     read, settled = estimate_from_json(told), estimate.settled()
     assert read.to_json() == json.loads(told)
+    assert np.array_equal(json.loads(told)["n"], np.asarray(estimate.n).tolist())
     assert (repr(read), read._repr_html_()) == (repr(settled), settled._repr_html_())
     assert (list(read.values), read.kind, read.family_size) == (list(estimate.values), estimate.kind, estimate.family_size)
     promise = estimate.guarantee
