@@ -22,7 +22,7 @@ def run(items: list[pytest.Item], patience: Callable[[pytest.Item], float]) -> I
     for item, following in zip(items, [*items[1:], None], strict=True):
         allowed = patience(item)
         signal.setitimer(signal.ITIMER_PROF, allowed)  # of computing: others may compute here, too
-        signal.setitimer(signal.ITIMER_REAL, 10 * allowed)
+        signal.setitimer(signal.ITIMER_REAL, 200 + 10 * allowed)
         failed, begun = item.session.testsfailed, time.process_time()
         item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
         signal.setitimer(signal.ITIMER_PROF, 0)

@@ -6,6 +6,7 @@ import functools
 import gc
 import hashlib
 import json
+import resource
 import signal
 import time
 from contextlib import suppress
@@ -45,8 +46,8 @@ def learn(items: list[pytest.Item], place: Path) -> int:
     seen.set_option("run:disable_warnings", ["no-data-collected"])  # some tests reach none of the rooms
 
     kept = [each for each in gc.get_objects() if isinstance(each, functools._lru_cache_wrapper) and each.__module__.startswith("tests.")]
-    for late in (signal.SIGPROF, signal.SIGALRM):
-        signal.signal(late, lambda *_: pytest.fail("takes too long"))
+    signal.signal(signal.SIGPROF, lambda *_: pytest.fail("takes too long"))
+    resource.setrlimit(resource.RLIMIT_CPU, (2 * int(MOST), 2 * int(MOST)))  # a kernel hears no such signal before its end
 
     def patience(item: pytest.Item) -> float:
         for each in kept:
