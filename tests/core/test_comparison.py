@@ -100,6 +100,11 @@ def moments(hour):
     return spec.estimate(spec.tally(reports))
 
 
+def test_counts_are_not_compared_with_changes():
+    with pytest.raises(MergeError, match="quantity: got 'change'; allowed: count"):
+        FIRST.only("a").compare(FIRST.compare(SECOND).only("a"))
+
+
 def test_holms_p_values_never_fall_and_end_at_one():
     class Known(Supports):
         def exact_test(self, other):

@@ -89,6 +89,8 @@ class Estimate(Measured):
         if getattr(other, "kind", None) != self.kind:
             allowed = f"an estimate of the same kind, {self.kind}"
             raise ParameterError("other", other, allowed=allowed, fix="estimate the other crowd first")
+        if self.quantity != other.quantity:
+            raise MergeError("quantity", other.quantity, allowed=self.quantity, fix="compare like with like")
         if (self.unit is not None and self.unit.times) != (other.unit is not None and other.unit.times):
             raise MergeError("unit", other.unit, allowed="the same units: times on both sides, or on none", fix="compare like with like")
         if list(self.values) != list(other.values):
