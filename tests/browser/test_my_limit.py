@@ -24,7 +24,7 @@ def test_a_person_who_raises_the_limit_is_locked_out_no_more(site):
     send(page)
     answer = f"{site.path('costly')}/answer"
     page.goto(answer)
-    expect(page.get_by_role("heading", name="Enough was told")).to_be_visible()
+    expect(page.get_by_role("heading", name="Privacy budget used up")).to_be_visible()
     expect(page.get_by_text("The limit is yours")).to_be_visible()
     set_limit(page, "12")
     expect(page.locator("#spent")).to_have_text("6 of 12")
@@ -35,10 +35,10 @@ def test_a_person_who_raises_the_limit_is_locked_out_no_more(site):
     expect(page.locator("#receipt")).to_contain_text("epsilon 12 of 12")
     set_limit(page, "3")  # less than was spent
     expect(page.locator("#spent")).to_have_text("12 of 3")
-    page.get_by_text("All of it as text").click()
+    page.get_by_text("Show the ledger as text").click()
     expect(page.locator("pre").last).to_contain_text("Spent: epsilon 12 of 3, 0 left.")
     page.goto(answer)
-    expect(page.get_by_role("heading", name="Enough was told")).to_be_visible()
+    expect(page.get_by_role("heading", name="Privacy budget used up")).to_be_visible()
     watched.check(site.server.url)
 
 

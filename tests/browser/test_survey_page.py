@@ -91,7 +91,7 @@ def test_whoever_answers_sees_the_estimate_move(site):
     expect(count).to_have_text("972")
     assert len([url for url in watched.requests if url.endswith("/v1/reports")]) == 1
     expect(page.locator("#receipt")).to_contain_text("epsilon 2 of 10")
-    page.get_by_role("link", name="What all answers say").click()
+    page.get_by_role("link", name="See the results").click()
     expect(page).to_have_url(re.compile(re.escape(site.path("morning-drink")) + "$"))
     watched.check(site.server.url)
 
@@ -190,13 +190,13 @@ def test_what_is_not_sent_stays_paid_for_and_is_drawn_once(site):
     leaving = page.locator("#leaving").inner_text()
     page.reload()  # whoever hopes for a better draw gets the same one
     expect(page.locator("#leaving")).to_have_text(leaving)
-    expect(page.locator("#told")).to_contain_text("kept nowhere")
+    expect(page.locator("#told")).to_contain_text("not stored")
     page.get_by_role("button", name="Don't send").click()
     expect(page.get_by_role("heading", name="Not sent")).to_be_focused()
     expect(page.locator("#receipt")).to_contain_text("epsilon 2 of 10")
     page.reload()
-    expect(page.get_by_role("heading", name="You have answered")).to_be_visible()
-    expect(page.locator("#receipt")).to_contain_text("What was dropped stays paid for")
+    expect(page.get_by_role("heading", name="You have already answered")).to_be_visible()
+    expect(page.locator("#receipt")).to_contain_text("still counts against your privacy budget")
     assert not [url for url in watched.requests if url.endswith("/v1/reports")]
     watched.check(site.server.url)
 
@@ -235,7 +235,7 @@ def test_a_browser_that_has_told_enough_tells_no_more(site):
     draw(page)
     send(page)
     page.goto(f"{site.path('costly')}/answer")
-    expect(page.get_by_role("heading", name="Enough was told")).to_be_visible()
+    expect(page.get_by_role("heading", name="Privacy budget used up")).to_be_visible()
     expect(page.locator("#receipt")).to_contain_text("epsilon 6 of 10")
     watched.check(site.server.url)
 
@@ -261,7 +261,7 @@ def test_a_collector_that_is_away_loses_nothing(site):
 def test_the_ledger_needs_no_network(site):
     page, watched = opened(site, "morning-drink")
     page.goto("/ledger")
-    expect(page.get_by_text("This browser has told nothing yet.")).to_be_visible()
+    expect(page.get_by_text("You have not answered anything yet.")).to_be_visible()
     page.goto(f"{site.path('morning-drink')}/answer")
     agree(page)
     fill(page, platform="web")
@@ -274,7 +274,7 @@ def test_the_ledger_needs_no_network(site):
     expect(page.get_by_role("button", name="Agree again")).to_be_focused()
     expect(page.locator(".told li")).to_contain_text("dropped, never sent")
     expect(page.locator("#spent")).to_have_text("2 of 10")
-    page.get_by_text("All of it as text").click()
+    page.get_by_text("Show the ledger as text").click()
     expect(page.locator("pre").last).to_contain_text("Spent: epsilon 2 of 10, 8 left.")
     page.get_by_role("button", name="Agree again").click()
     expect(page.get_by_role("button", name="Withdraw")).to_be_visible()

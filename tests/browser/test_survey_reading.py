@@ -51,8 +51,8 @@ def test_the_policy_of_both_pages_forbids_inline_and_remote_script(site):
 def test_without_script_it_says_why_nothing_can_be_sent(site):
     page, _ = opened(site, "morning-drink", java_script_enabled=False)
     expect(page.locator("noscript p")).to_be_visible()
-    expect(page.locator("noscript p")).to_contain_text("Answering needs script")
-    expect(page.get_by_text("The whole promise")).to_be_visible()
+    expect(page.locator("noscript p")).to_contain_text("needs JavaScript")
+    expect(page.get_by_text("Full privacy statement")).to_be_visible()
     assert not page.get_by_role("button", name="I agree").is_visible()
     assert not page.get_by_text("One moment").is_visible()
 

@@ -210,17 +210,17 @@ def test_the_statement_tells_what_the_task_does():
     for words in (
         "more than 2.72 times as likely",
         "epsilon = 1, local",
-        "the collector included",
+        "including the collector",
         "at most 7 times, at most 2 times in each period of 1 day",
-        "epsilon = 7 at most (that nearly gives them away)",
+        "epsilon = 7 (which nearly gives them away)",
         "your device sends 'water'",
         "kept for 14 days",
         "That you take part",
-        "see the address",
-        "platform (phone, web): sent with every report as it is",
+        "see the IP address",
+        "platform (phone, web): sent with every report, without noise",
         "age group (under 40, 40 to 65, over 65)",
-        "set back to an older copy",
-        "The author of this task adds: We publish the result in spring.",
+        "restored from a backup",
+        "A note from the author of this task: We publish the result in spring.",
     ):
         assert words in told
     assert "Whether you have an answer" not in told
@@ -238,7 +238,7 @@ def test_the_statement_without_a_default_says_that_silence_shows():
     ("admission", "told"),
     [
         ("token", ["nobody can tell which code a token came from", "That your code was used"]),
-        ("secret", ["That you belong to those who were given this task's secret"]),
+        ("secret", ["given this task's secret"]),
         ("open", []),
     ],
 )
@@ -251,7 +251,7 @@ def test_the_statement_says_what_being_counted_takes(admission, told):
 def test_a_worst_case_beyond_protection_is_called_that():
     text = HEAD.replace("epsilon = 1", "epsilon = 2.5") + WHEN + 'period = "1 day"\nweak_privacy = true\nanswers = {}\n' + DRINKS
     assert "(a factor of 148.42)" in read(text.format(2)).statement
-    assert "epsilon = 75 at most (that nearly gives them away)" in read(text.format(30)).statement
+    assert "epsilon = 75 (which nearly gives them away)" in read(text.format(30)).statement
 
 
 def test_numbers_in_the_statement_are_rounded_away_from_the_promise():

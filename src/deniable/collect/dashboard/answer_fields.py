@@ -1,6 +1,6 @@
-"""What a person fills in: a field for each thing that is asked, fit for its domain, with what the page's script needs to read it.
+"""The fields of the survey page: one for each question, fit for its domain, with the attributes that the page's script reads.
 
-Labels are chosen by their number: what is sent is the label of the task that the client has verified, not the text of a page.
+People choose labels by number: the client sends the label from the task that it has verified, not the text of the page.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from deniable.contract.task import Task
 from deniable.errors import shorten
 
 SPREAD = 12
-"""Up to so many answers stand side by side; more are a list that opens."""
+"""The most answers shown as radio buttons; more of them become a drop-down list."""
 ASKED = (Categories, IndexRange, Integers, Bytes, Numbers)
 """Domains that a page has fields for."""
 SAFE = (1 << 53) - 1
@@ -34,7 +34,7 @@ SAFE = (1 << 53) - 1
 
 
 def asked_domains(task: Task) -> dict[str, Domain] | None:
-    """What is asked, by the attribute's name, which is empty where the answer is a single value; None if a page cannot ask it."""
+    """Return the domains to ask for, by attribute name (empty for a single value); None if the page cannot ask for them."""
     found: dict[str, Domain] = {}
     if task.rounds:  # records and places are described by their protocol, and an app makes the answer from what it holds
         found = {"": task_domain(task)} if takes_domain(PROTOCOLS.load()[parse_canonical(task.protocol)["protocol"]]) else {}
@@ -49,7 +49,7 @@ def asked_domains(task: Task) -> dict[str, Domain] | None:
 
 
 def answer_fields(task: Task, domains: dict[str, Domain]) -> list[Element]:
-    """A field for each thing that is asked."""
+    """Return one field for each domain."""
     fits = [_Fit(domain, _specs(task, name)) for name, domain in domains.items()]
     if len(domains) > 1:
         return [
@@ -60,7 +60,7 @@ def answer_fields(task: Task, domains: dict[str, Domain]) -> list[Element]:
 
 
 def _specs(task: Task, attribute: str) -> tuple[Spec, ...]:
-    """The mechanisms that answer a thing that is asked: some take only a few values of the domain, or whole numbers only."""
+    """Return the mechanisms that answer for this attribute: some take only a few values of the domain, or whole numbers only."""
     questions = () if task.rounds else task.survey.questions
     return tuple(
         question.spec for question in questions if not isinstance(question.encoder, Attribute) or question.encoder.name == attribute
@@ -68,18 +68,18 @@ def _specs(task: Task, attribute: str) -> tuple[Spec, ...]:
 
 
 def stratum_choices(task: Task) -> list[Element]:
-    """For each kind of label a list; it is sent as it is, so nothing is chosen beforehand."""
+    """Return a list for each stratum. Nothing is preselected, because the label is sent without noise."""
     fields = []
     for place, (name, labels) in enumerate(task.strata):
         identity = f"stratum-{place}"
         options = [element("option", "choose", value=""), *(element("option", text, value=i) for i, text in enumerate(labels))]
         select = element("select", *options, id=identity, required=True, data_stratum=place)
-        fields.append(element("div", element("label", quoted(name), ", sent as it is", for_=identity), select, class_="field"))
+        fields.append(element("div", element("label", quoted(name), ", sent without noise", for_=identity), select, class_="field"))
     return fields
 
 
 def admission_field(task: Task) -> Element | None:
-    """Where a code or a secret is pasted, if the task asks for one."""
+    """Return the field for a code or a secret, if the task asks for one."""
     told = {SECRET: "The secret that you were given", TOKEN: "The code that you were given"}.get(task.admission)
     if told is None:
         return None
@@ -91,7 +91,7 @@ def admission_field(task: Task) -> Element | None:
 
 @dataclass(frozen=True)
 class _Fit:
-    """What a field allows: the domain's values that all mechanisms take."""
+    """The values that a field allows: those of the domain that all mechanisms take."""
 
     domain: Domain
     specs: tuple[Spec, ...]
@@ -112,17 +112,17 @@ class _Fit:
 
     @property
     def is_spread(self) -> bool:
-        """Whether all answers stand side by side."""
+        """True if all answers are shown as radio buttons."""
         return self.choices is not None and len(self.choices) <= SPREAD
 
     @property
     def limits(self) -> dict[str, object]:
-        """The field's own checks."""
+        """The attributes that let the browser check the field."""
         return _limits(self.domain) | ({"step": 1} if self.whole else {})
 
     @property
     def hint(self) -> str:
-        """What may be written, in words."""
+        """What people may type, in words."""
         told = _hint(self.domain)
         return told.replace("Finite numbers", "Whole numbers") if self.whole else told
 
@@ -162,7 +162,7 @@ def _no_answer(default: object) -> str:
 
 
 def _kind(domain: Domain) -> str:
-    """How the script reads the field."""
+    """Return how the script reads the field."""
     if isinstance(domain, Categories):
         return "label"
     if isinstance(domain, Numbers):
@@ -195,7 +195,7 @@ def _limits(domain: Domain) -> dict[str, object]:
 
 
 def _number_limits(domain: Numbers) -> dict[str, object]:
-    """A field for a number or a time. What is clipped may be out of range; a time with a zone is typed in the browser's own."""
+    """Return the attributes of a field for numbers or times. Clipped values may be out of range; times are typed in the browser's zone."""
     field: dict[str, object] = {"type": "datetime-local" if domain.times else "number", "step": "any"}
     if domain.clip or (domain.times and domain.low.tzinfo is not None):
         return field
@@ -211,17 +211,15 @@ def _number_limits(domain: Numbers) -> dict[str, object]:
 
 
 def _shown(number: Any) -> int | float:
-    """A number as a browser writes it."""
+    """Return a number as a browser writes it."""
     return int(number) if number.denominator == 1 else float(number)
 
 
 def _hint(domain: Domain) -> str:
     if isinstance(domain, Bytes) and not isinstance(domain, Text):
-        return f"Hexadecimal digits, for at most {domain.max_length} bytes."
+        return f"Hexadecimal digits, at most {domain.max_length} bytes."
     if isinstance(domain, Numbers) and domain.times and domain.low.tzinfo is not None:
         ends = [bound.isoformat(sep=" ", timespec="minutes").replace("+00:00", " UTC") for bound in (domain.low, domain.high)]
-        return (
-            f"A time by the clock of this device, from {ends[0]} to {ends[1]}{' (others count as the nearest end)' if domain.clip else ''}."
-        )
+        return f"A time in your device's time zone, from {ends[0]} to {ends[1]}{' (times outside count as the nearest end)' if domain.clip else ''}."
     described = "".join(chain(domain.describe()[:1].upper(), domain.describe()[1:]))
     return f"{described}."

@@ -1,6 +1,6 @@
-"""Where a person answers a task in the browser: what is asked and promised, consent, the answer, a look at the report, and its receipt.
+"""The survey page: what is asked and promised, consent, the answer, a look at the report, and its receipt.
 
-The server writes what there is to read and to fill in. Everything else is done in the browser by ``answer.js`` with the client that ships:
+The server writes the texts and the form. ``answer.js`` does everything else in the browser, with the client that ships with the package:
 the answer never reaches this process, and neither does a report that was not sent.
 """
 
@@ -29,18 +29,18 @@ DECIDE = (
     "it, it still counts against your privacy budget."
 )
 NO_SCRIPT = (
-    "Answering needs script: your answer is randomized in this browser, before anything is sent, and without script there is nothing that "
-    "could do it. Nothing was sent."
+    "This page needs JavaScript: your browser adds noise to your answer before anything is sent, and without JavaScript it cannot. "
+    "Nothing was sent."
 )
-STARTING = "One moment: the task is fetched, and its signature verified."
+STARTING = "One moment: loading the question and checking its signature."
 SERVED = (
-    "This page comes from the collector itself. Whoever does not trust it with that answers with a client of their own, which needs the "
-    "task's id and nothing else."
+    "This page comes from the collector itself. If you would rather not trust it, answer with a client of your own: all it needs is the "
+    "task's id."
 )
 
 
 def answer_body(live: LiveTask, now: float) -> list[Node | None]:
-    """The page."""
+    """Return the body of the survey page."""
     task, state, domains = live.task, state_of(live, now), asked_domains(live.task)
     here = f"/tasks/{task.id.hex()}"
     closed = _why_not(live, now, askable=domains is not None)
@@ -60,52 +60,58 @@ def answer_body(live: LiveTask, now: float) -> list[Node | None]:
 
 
 def _why_not(live: LiveTask, now: float, *, askable: bool) -> str | None:
-    """Why nobody can answer now, as the collector sees it."""
+    """Return why nobody can answer now, as the collector sees it; None if the task is open."""
     task = live.task
     if task.epsilon == inf:
-        return "This task tests a collector and hides nothing: no person may answer it."
+        return "This task tests a collector and hides nothing. Nobody may answer it with real data."
     if not askable:
-        return "This task asks for sets, records or places, which this page has no fields for. Its own app answers it."
+        return "This task asks for sets, records or places. This page cannot ask for those: please answer in the task's own app."
     state = state_of(live, now)
     if state == "closed":
-        return "This task is closed: it takes no more answers."
-    return f"This task has not started yet. It asks from {moment_in_words(task.start)} on." if state != "open" else None
+        return "This task is closed. It takes no more answers."
+    return f"This task has not started yet. It opens on {moment_in_words(task.start)}." if state != "open" else None
 
 
 def _promise(task: Task) -> Element:
     return element(
         "section",
-        element("h2", "What you are promised", id="promise"),
+        element("h2", "How your answer is protected", id="promise"),
         element("p", _in_short(task), class_="short") if task.epsilon != inf else None,
         element("p", _shuffled(task.mixing), class_="short", id="shuffled") if task.mixing else None,
         verdict_list(verdicts(task)),
-        element("details", element("summary", "The whole promise"), *paragraphs(task.statement), class_="statement", open=True),
+        element("details", element("summary", "Full privacy statement"), *paragraphs(task.statement), class_="statement", open=True),
         aria_labelledby="promise",
     )
 
 
 def _in_short(task: Task) -> str:
-    """What happens to an answer, and what it costs; the verdicts below say what that is worth."""
+    """Return what happens to an answer and what it costs; the verdicts below it show how strong that is."""
     once = "Your answer" if task.answers == 1 else f"Each of at most {task.answers:,} answers"
     return (
-        "Your browser adds noise to your answer before it is sent, so that the report alone does not prove what you answered. "
-        f"{once} costs epsilon = {epsilon_text(task.epsilon)} of your privacy budget, which this browser keeps."
+        "Your browser adds noise to your answer before it is sent, so the report alone does not prove what you answered. "
+        f"{once} costs epsilon = {epsilon_text(task.epsilon)} of your privacy budget, which this browser keeps. The smaller epsilon is, "
+        "the less an answer can reveal."
     )
 
 
 def _shuffled(mixing: Mixing) -> str:
-    """Who passes the report on, and what that is worth in one batch."""
+    """Return who passes the report on, and how much one batch can reveal."""
     several = len(mixing.shufflers) > 1
-    who, honest = ("shufflers", "one of the shufflers is honest and is") if several else ("a shuffler", "the shuffler is honest and is")
+    who = "shufflers, which cannot read it and pass" if several else "a shuffler, which cannot read it and passes"
+    honest = "one of the shufflers is" if several else "the shuffler is"
     return (
-        f"Your report is sealed and goes through {who}, which cannot read it and passes it on in a batch of at least {mixing.minimum:,}. "
-        f"As long as {honest} not the collector's, nobody knows which report is yours, and one batch reveals at most epsilon = "
+        f"Your report is encrypted and goes through {who} it on in a batch of at least {mixing.minimum:,}. As long as {honest} honest and "
+        "does not work with the collector, nobody knows which report is yours, and one batch reveals at most epsilon = "
         f"{epsilon_text(mixing.epsilon)} about you (delta = {mixing.delta:g}). If they work together, only your own noise protects you."
     )
 
 
 def _steps(task: Task, fields: list[Element], here: str) -> list[Node]:
-    several = element("p", "Your device draws which of these it answers; fill in all of them.", class_="note") if len(fields) > 1 else None
+    several = (
+        element("p", "Please fill in all of these. Your device picks one at random and answers only that one.", class_="note")
+        if len(fields) > 1
+        else None
+    )
     answer = element(
         "form",
         *fields,
@@ -125,7 +131,7 @@ def _steps(task: Task, fields: list[Element], here: str) -> list[Node]:
         element("button", "Don't send", type="button", id="drop", class_="plain"),
         class_="actions",
     )
-    links = [element("a", "What all answers say", href=here), element("a", "My ledger", href=LEDGER)]
+    links = [element("a", "See the results", href=here), element("a", "My ledger", href=LEDGER)]
     return [
         _step("consent", "Do you agree?", element("p", _agreed(task)), agreeing),
         _step("answer", "Your answer", answer),
@@ -136,7 +142,7 @@ def _steps(task: Task, fields: list[Element], here: str) -> list[Node]:
 
 def _agreed(task: Task) -> str:
     often = "one answer" if task.answers == 1 else f"at most {task.answers:,} answers"
-    return f"You agree to give {often} to this task, randomized. You can withdraw at any time; what was sent cannot be called back."
+    return f"You agree to give {often} to this task, with noise added. You can withdraw at any time, but not take back what was sent."
 
 
 def _step(name: str, title: str, *inside: Node) -> Element:

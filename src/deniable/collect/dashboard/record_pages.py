@@ -1,7 +1,6 @@
-"""Two records: the public log of what this collector ever published, as a chain that anyone can check, and a browser's own ledger.
+"""The pages of two records: the public log, a chain that anyone can check, and the browser's own privacy ledger.
 
-The ledger says what this browser has told, to whom, when and at what cost. It is read from the browser alone; the server knows nothing of
-it.
+The ledger is read from the browser alone; the server knows nothing of it.
 """
 
 from __future__ import annotations
@@ -14,18 +13,18 @@ from deniable.contract.public_log import LogEntry
 
 SHOWN = 200
 SHORT = 16
-"""So many digits of a hash tell one from the others; all of them are in the JSON."""
+"""Digits of a hash that are shown; the JSON has all of them."""
 WORDS = {"task": "task published", "round": "round opened", "closed": "task closed"}
 ABOUT = (
-    "What this browser has told the collector at this address, and what it cost. It is kept in this browser and nowhere else, and this "
-    "page asks nobody for it. If you clear the site's data, this browser forgets it, and the same budget could be spent again. Another "
+    "What you have answered here with this browser, and how much of your privacy budget it cost. The ledger is stored in this browser "
+    "and nowhere else. If you clear the site's data, your browser forgets it, and the same budget could be spent again. Another "
     "browser, a private window, and this survey embedded in another website each have a ledger and a limit of their own."
 )
-NO_SCRIPT = "The ledger is kept by script in this browser; without script nothing was ever told."
+NO_SCRIPT = "Your ledger needs JavaScript. Without it, this browser has never sent an answer."
 
 
 def log_body(entries: Sequence[LogEntry], key: bytes, after: int, known: Container[bytes]) -> list[Node]:
-    """A part of the log, oldest first; ``entries`` may be one more than is shown. ``known`` are the tasks that have a page."""
+    """Return a part of the log, oldest first; ``entries`` may have one more than is shown, ``known`` are the tasks that have a page."""
     lines = [_line(entry, known) for entry in entries[:SHOWN]]
     links = []
     if after >= 0:
@@ -36,18 +35,19 @@ def log_body(entries: Sequence[LogEntry], key: bytes, after: int, known: Contain
         element("h1", "Public log"),
         element(
             "p",
-            "Everything that devices are asked stands here, signed, in one chain: each entry names the hash of the one before it, so that "
-            "none can be changed or taken out later. Remember the last hash, or compare it with somebody else's.",
+            "Everything that this collector asks devices, signed and chained: each entry contains the hash of the one before it, so nobody "
+            "can change or remove an entry later. Keep the last hash, or compare it with somebody else's.",
             class_="when",
         ),
         facts(("Collector's key (Ed25519)", element("code", key.hex()))),
-        table("Entries, oldest first", ["entry", "what", "task", "hash"], lines, empty="Nothing was published yet."),
-        element("ul", *links, element("li", element("a", "All of it as JSON", href="/v1/log")), class_="links"),
+        table("Entries, oldest first", ["entry", "what", "task", "hash"], lines, empty="Nothing has been published yet."),
+        element("ul", *links, element("li", element("a", "The whole log as JSON", href="/v1/log")), class_="links"),
     ]
 
 
 def ledger_body() -> list[Node]:
-    """The page, still empty."""
+    """Return the ledger page, still empty: the browser fills it in."""
+
     return [
         element("h1", "My ledger"),
         element("p", ABOUT, class_="when"),

@@ -1,4 +1,4 @@
-// A person answers a task: consent, the answer, one draw that is paid for, a look at the report, and then it is sent or dropped.
+// The survey page: consent, the answer, one draw that costs privacy budget, a look at the report, then send it or not.
 
 import { Board, BudgetExceeded, decimal, Reporter, toHex, writtenAs } from "./client/index.js";
 import { isLess, plus } from "./client/decimal.js";
@@ -11,12 +11,12 @@ const STEPS = ["consent", "answer", "review", "done"];
 const id = document.getElementById("main").dataset.liveSource;
 const form = document.getElementById("answer-form");
 const board = new Board(location.origin);
-let number; // of the entry that is looked at
+let number; // of the ledger entry on screen
 
 const reporter = (more = {}) => new Reporter(board, { task: id, ledger, ...more });
 const now = () => Date.now() / 1000;
 
-// Shows one step, and brings whoever uses a keyboard or a screen reader there.
+// Show one step, and move the focus there for keyboards and screen readers.
 function show(step, { focus = true } = {}) {
   for (const name of STEPS) document.getElementById(name).hidden = name !== step;
   document.getElementById("starting").hidden = true;
@@ -33,34 +33,35 @@ function finish(title, told, pairs = {}) {
 
 const mine = async () => (await ledger.entries()).filter((entry) => toHex(entry.task) === id);
 
-// Why nothing can be answered now, as far as this browser knows; null if it can.
+// Return why this person cannot answer now, as far as this browser knows; null if they can.
 async function obstacle(task) {
   const entries = await mine();
-  const dropped = entries.length && entries.every(({ state }) => state === "refused") ? " What was dropped stays paid for." : "";
-  if (now() < task.start) return ["Not yet", `This task asks from ${moment(task.start)} on.`];
-  if (now() >= task.end) return ["Closed", `This task asked until ${moment(task.end)}.`];
-  if (entries.length >= task.answers) return ["You have answered", `This task takes ${task.answers} of your answers, and has them.${dropped}`];
+  const dropped = entries.length && entries.every(({ state }) => state === "refused") ? " What you didn't send still counts against your privacy budget." : "";
+  if (now() < task.start) return ["Not open yet", `This task opens on ${moment(task.start)}.`];
+  if (now() >= task.end) return ["Closed", `This task closed on ${moment(task.end)}.`];
+  const most = task.answers === 1 ? "one answer" : `${task.answers} answers`;
+  if (entries.length >= task.answers) return ["You have already answered", `This task takes ${most} from you.${dropped}`];
   const period = task.rounds ? null : task.periodAt(now());
   const given = entries.filter((entry) => entry.period === period).length;
   if (period !== null && given >= task.answersPerPeriod) {
     const next = task.periodSpan(period)[1];
-    const later = next < task.end ? ` It asks again from ${moment(next)} on.` : "";
-    return ["You have answered", `This period has your answer.${later}${dropped}`];
+    const later = next < task.end ? ` You can answer again from ${moment(next)} on.` : "";
+    return ["You have already answered", `You have answered for this period.${later}${dropped}`];
   }
   if (isLess(await limit(), plus(await ledger.spent(), writtenAs(task.epsilon)))) {
-    const told = `This browser has told as much as it may: epsilon ${await spentInWords()}. One more answer would cost ${task.epsilon}.`;
-    return ["Enough was told", `${told} It can still answer tasks that cost less. The limit is yours: you can change it in My ledger.`];
+    const told = `You have spent epsilon ${await spentInWords()}, and one more answer here would cost ${task.epsilon}.`;
+    return ["Privacy budget used up", `${told} You can still answer tasks that cost less. The limit is yours: you can change it in My ledger.`];
   }
   return null;
 }
 
-// Where this person stands.
+// Show the step that this person has reached.
 async function resume({ focus = false } = {}) {
   const task = await board.task(id);
   const [waiting] = await ledger.pending(id);
   if (waiting) return look(waiting);
   const stopped = await obstacle(task);
-  if (stopped) return finish(...stopped, { "Spent so far, all tasks": `epsilon ${await spentInWords()}` });
+  if (stopped) return finish(...stopped, { "Privacy budget spent, all tasks": `epsilon ${await spentInWords()}` });
   const agreed = await ledger.consented(id);
   const enrolled = task.admission === "token" && (await ledger.recall(id, "tokens"));
   if (enrolled) document.getElementById("admission-field")?.remove();
@@ -79,37 +80,40 @@ async function look(entry, value, device = reporter()) {
 async function draw() {
   const [task, admission] = [await board.task(id), form.querySelector("[data-admission]")?.value.trim()];
   const asked = await board.asked(task, now());
-  if (!asked) return finish("Nothing is asked now", "No round of this task is open. Nothing was drawn, and nothing was spent.");
+  if (!asked) return finish("No question right now", "No round of this task is open. Please come back later. Nothing was sent, and nothing was spent.");
   const value = readAnswer(form, task, asked.round.questions);
   const device = reporter({ strata: readStrata(form, task), secret: task.admission === "secret" ? admission : null });
   if (task.admission === "token" && admission) await device.enrol(admission);
   const receipt = await device.report(value, { send: false });
   form.reset();
-  if (!receipt) return finish("This round asks others", "Your device drew a later turn. Nothing was drawn for this one, and nothing was spent.");
+  if (!receipt) return finish("Not your turn yet", "This round asks other people. Please come back for a later round. Nothing was sent, and nothing was spent.");
   return look((await mine()).find((entry) => entry.number === receipt.number), value, device);
 }
 
-// What became of the report that was looked at: another tab may have been faster.
+// Show what became of the report on screen: another tab may have been faster.
 async function tell() {
   const entry = (await mine()).find((each) => each.number === number);
   const receiver = (await board.task(id)).mixing ? "shuffler" : "collector";
   if (entry.state === "pending") {
-    trouble(`The ${receiver} did not answer. The report is kept as it is: try again, or come back later.`);
+    trouble(`The ${receiver} did not answer. Your report is kept unchanged: try again, or come back later.`);
     return show("review", { focus: false });
   }
-  const titles = { sent: "Sent. Thank you.", refused: entry.code === "withdrawn" ? "Not sent" : "Refused" };
+  const titles = { sent: "Sent. Thank you.", refused: entry.code === "withdrawn" ? "Not sent" : "Report refused" };
   const told = {
     sent: `The ${receiver} has stored your report.`,
-    refused: entry.code === "withdrawn" ? "The report is gone, and your consent withdrawn. What it cost stays: it was drawn." : "It was not counted.",
+    refused:
+      entry.code === "withdrawn"
+        ? "Your report was deleted, and you have withdrawn from this task. It still counts against your privacy budget."
+        : "Your report does not count in the results, but it still counts against your privacy budget.",
   };
   return finish(titles[entry.state], told[entry.state], {
     Report: stateInWords(entry),
     Cost: `epsilon ${decimal(entry.epsilon)}`,
-    "Spent so far, all tasks": `epsilon ${await spentInWords()}`,
+    "Privacy budget spent, all tasks": `epsilon ${await spentInWords()}`,
   });
 }
 
-// One thing at a time: whatever is being done keeps the buttons still, and says so if it fails.
+// Do one thing at a time: disable the buttons meanwhile, and show what went wrong.
 async function doing(action) {
   const buttons = [...document.querySelectorAll("section.step button")];
   trouble("");
@@ -128,7 +132,7 @@ async function doing(action) {
 const on = (name, action) => document.getElementById(name)?.addEventListener("click", () => doing(action));
 
 on("agree", async () => {
-  await board.task(id); // verified before anybody agrees to it
+  await board.task(id); // check the signature before anybody agrees
   await ledger.consent(id);
   ledger.persist();
   await resume({ focus: true });

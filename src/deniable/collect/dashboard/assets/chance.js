@@ -2,7 +2,7 @@
 
 export const number = (value, digits = 2) => value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 
-// Up to here a chance is shown in percent; beyond it, by how rarely it fails.
+// Up to here a chance is shown in percent; above it, by how rarely it fails.
 const NEARLY = 0.9995;
 const RARE = 1_000_000;
 

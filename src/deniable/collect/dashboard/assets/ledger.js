@@ -1,4 +1,4 @@
-// My ledger: what this browser has told, read from the browser alone. Nothing on this page asks the network for anything.
+// My ledger: what this browser has sent and spent, read from the browser alone. Nothing on this page uses the network.
 
 import { decimal, toHex } from "./client/index.js";
 import { ledger, limit, moment, spentInWords, stateInWords, USUAL } from "./account.js";
@@ -21,14 +21,14 @@ async function taskItem(id, entries) {
     document.getElementById(`change-${id}`).focus();
   };
   const button = make("button", { type: "button", class: "plain", id: `change-${id}`, onclick: () => guarded(act) }, agreed ? "Withdraw" : "Agree again");
-  const consent = make("span", {}, agreed ? "You agreed to this task." : "You withdrew from this task: it gets nothing more.");
+  const consent = make("span", {}, agreed ? "You agreed to this task." : "You withdrew from this task. It gets nothing more from you.");
   const title = make("h2", {}, make("a", { href: `/tasks/${id}` }, quoted(last.question)));
   const name = make("p", {}, quoted(last.name), " ", make("code", {}, `${id.slice(0, 16)}…`));
   const reports = make("ol", { class: "told" }, ...entries.map(entryItem));
   return make("li", {}, title, name, make("div", { class: "actions" }, consent, button), reports);
 }
 
-// The limit, which is the person's to change.
+// The limit, which only the person can change.
 async function limitForm() {
   const field = make("input", { id: "limit", name: "limit", inputmode: "decimal", autocomplete: "off", value: decimal(await limit()), "aria-describedby": "about-limit" });
   const act = async () => {
@@ -38,7 +38,7 @@ async function limitForm() {
     await draw();
     document.getElementById("limit").focus();
   };
-  const about = `All that this browser may ever spend here. Above ${USUAL} someone who collects all your answers learns most of them. If you lower the limit below what is spent, this browser answers nothing more.`;
+  const about = `The most that this browser may ever spend here. Above ${USUAL}, someone who collects all your answers learns most of them. If you set it below what you have spent, this browser answers nothing more.`;
   const submit = (event) => {
     event.preventDefault();
     guarded(act);
@@ -54,12 +54,12 @@ async function draw() {
   for (const entry of entries) tasks.set(toHex(entry.task), [...(tasks.get(toHex(entry.task)) ?? []), entry]);
   const items = await Promise.all([...tasks].map(([id, found]) => taskItem(id, found)));
   const [spent, text] = [await spentInWords(), await ledger.statement()];
-  const summary = make("p", { class: "headline" }, make("span", { class: "value" }, "Epsilon spent so far"), make("strong", { class: "share", id: "spent" }, spent));
+  const summary = make("p", { class: "headline" }, make("span", { class: "value" }, "Privacy budget spent (epsilon)"), make("strong", { class: "share", id: "spent" }, spent));
   const count = { "Reports drawn": String(entries.length), Sent: String(entries.filter(({ state }) => state === "sent").length) };
-  const nothing = entries.length ? null : make("p", { class: "notice" }, "This browser has told nothing yet.");
-  const [, ...meaning] = text.split("\n\n")[0].split("\n"); // its first line says what the number above says
+  const nothing = entries.length ? null : make("p", { class: "notice" }, "You have not answered anything yet.");
+  const [, ...meaning] = text.split("\n\n")[0].split("\n"); // its first line repeats the number above
   const promise = make("p", {}, meaning.join(" "));
-  const whole = make("details", {}, make("summary", {}, "All of it as text"), make("pre", { tabindex: "0", "aria-label": "Statement" }, text));
+  const whole = make("details", {}, make("summary", {}, "Show the ledger as text"), make("pre", { tabindex: "0", "aria-label": "Statement" }, text));
   place.replaceChildren(summary, promise, await limitForm(), facts(count), nothing ?? make("ul", { class: "cards" }, ...items), whole);
 }
 

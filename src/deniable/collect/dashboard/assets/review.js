@@ -1,4 +1,4 @@
-// The look at a report before it is sent: what was typed, what would leave the device, and how well the one hides in the other.
+// The look at a report before it is sent: your answer, what would be sent, and how well the one hides the other.
 
 import { chanceInWords, number } from "./chance.js";
 import { Attribute, Identity } from "./client/encoders.js";
@@ -14,7 +14,7 @@ const MOST_LISTED = 4096;
 const factor = ([n, d]) => number(Number((n * 10_000n) / d) / 10_000);
 
 export class Review {
-  // `envelope` is null if the report is sealed and the page was loaded again: nobody here can open it.
+  // `envelope` is null if the report is sealed and the page was reloaded: the browser cannot open it any more.
   constructor({ task, asked, entry, envelope, value }) {
     Object.assign(this, { task, entry, envelope, value });
     this.question = envelope && asked?.period === envelope.period ? asked.round.questions[envelope.question] : null;
@@ -32,15 +32,15 @@ export class Review {
   }
 
   async element() {
-    const closed = [this.envelope ? "a randomized report" : "a randomized report, sealed: this browser cannot open it again"];
+    const closed = [this.envelope ? "a randomized report" : "a randomized report, encrypted: your browser cannot open it again"];
     const sent = this.question ? await inWords(this.question.spec, this.report, this.#itself) : closed;
     const told = make("dd", { id: "told" }, ...this.#typed());
     const leaving = make("dd", { id: "leaving" }, ...sent);
     const pairs = [
       make("div", {}, make("dt", {}, "You answered"), told),
-      make("div", {}, make("dt", {}, "What would leave this device"), leaving),
+      make("div", {}, make("dt", {}, "What would be sent"), leaving),
     ];
-    const besides = facts({ "Sent with it, as it is": this.#besides(), "All of it": bytes(this.entry.report) });
+    const besides = facts({ "Sent with it, without noise": this.#besides(), "The whole report": bytes(this.entry.report) });
     return make("div", {}, make("dl", { class: "facing" }, ...pairs), besides, this.question ? await this.#deniable() : "");
   }
 
@@ -49,7 +49,7 @@ export class Review {
   }
 
   #typed() {
-    if (this.value === undefined) return ["this page was loaded again, and your answer was kept nowhere"];
+    if (this.value === undefined) return ["not stored (this page was reloaded)"];
     if (!this.question) return ["what you typed"];
     const several = this.question.encoder instanceof Attribute;
     const own = this.value === null ? this.task.default : this.own;
@@ -59,10 +59,10 @@ export class Review {
 
   #besides() {
     const period = `${this.task.rounds ? "round" : "period"} ${this.entry.period}`;
-    if (this.task.mixing) return make("span", {}, `the task's id; ${period}; all else is sealed for the collector, and once more on its way`);
+    if (this.task.mixing) return make("span", {}, `the task's id; ${period}; everything else is encrypted for the collector, and again for the shuffler`);
     const labels = Object.entries(this.task.stratumLabels(this.envelope.stratum)).map(([name, label]) => `${name}: ${label}`);
     const token = { open: [], secret: ["a proof that you know the secret"], token: ["a one-time token"] }[this.task.admission];
-    return make("span", {}, ["the task's id", period, ...labels, ...token, "a random number that names the report"].join("; "));
+    return make("span", {}, ["the task's id", period, ...labels, ...token, "a random report number"].join("; "));
   }
 
   // --- how well the answer is hidden ---
@@ -70,7 +70,7 @@ export class Review {
   async #row(value, name) {
     const { encoder } = this.question;
     const input = await encoder.encode(encoder instanceof Attribute ? { [encoder.name]: value } : value);
-    const { domain } = this.question.spec; // a number lies between grid points, and its chances between theirs
+    const { domain } = this.question.spec; // a number between two grid points has chances between theirs
     const weight = await this.law.weight(domain.position ? domain.position(input) : await domain.key(input));
     return { name, weight, own: this.own !== undefined && nameOf(this.domain, value) === nameOf(this.domain, this.#held) };
   }
@@ -96,7 +96,7 @@ export class Review {
       verdict.replaceChildren(this.#verdict(lines));
     };
     const head = make("tr", {}, ...["If your answer is", "the chance of exactly this report is"].map((text) => make("th", { scope: "col" }, text)));
-    const caption = `Chances by the exact law of ${this.question.spec.mechanism}${this.#given()}`;
+    const caption = `Exact chances under ${this.question.spec.mechanism}${this.#given()}`;
     chances.append(make("table", { class: "chances" }, make("caption", {}, make("span", {}, caption)), make("thead", {}, head), body));
     show(shown);
     return make("div", {}, title, judged, verdict, chances, open ? this.#comparing(shown, show) : "");
@@ -108,7 +108,7 @@ export class Review {
 
   #given() {
     const drawn = this.question.spec.layout.find((column) => column.drawn);
-    return drawn ? `, given the ${drawn.name} in it, drawn without looking at your answer` : "";
+    return drawn ? `, given its ${drawn.name}, which does not depend on your answer` : "";
   }
 
   #line({ name, weight, own }, largest) {
@@ -134,12 +134,12 @@ export class Review {
     const ratio = factor([most.weight[0] * least.weight[1], most.weight[1] * least.weight[0]]);
     const here = `${this.#limit}; for this one the factor is ${ratio}.`;
     if (!own) return here;
-    if (!same(own)) return `Other answers make this report likelier than yours does. ${here}`;
+    if (!same(own)) return `Other answers make this report more likely than yours does. ${here}`;
     if (rows.some((row) => !row.own && same(row))) return `Other answers make this report exactly as likely as yours does. ${here}`;
-    return `Your answer makes this report the likeliest. People with other answers send it too, as often as the chances below say. ${here}`;
+    return `Your answer makes this report most likely. People with other answers send it too, as often as the chances below show. ${here}`;
   }
 
-  // Where answers cannot be listed, a person picks one to compare with.
+  // Where answers cannot be listed, people pick one to compare with.
   #comparing(rows, show) {
     const kind = kindOf(this.domain);
     const box = make("input", { id: "other", type: "text", autocomplete: "off" });
@@ -163,7 +163,7 @@ export class Review {
   }
 }
 
-// Answers that are alike to this report, together.
+// Group the answers that make this report equally likely.
 function grouped(rows) {
   const groups = new Map();
   for (const row of rows.filter(({ own }) => !own)) {
