@@ -47,7 +47,6 @@ def log_body(entries: Sequence[LogEntry], key: bytes, after: int, known: Contain
 
 def ledger_body() -> list[Node]:
     """Return the ledger page, still empty: the browser fills it in."""
-
     return [
         element("h1", "My ledger"),
         element("p", ABOUT, class_="when"),

@@ -29,6 +29,7 @@ def privacy_statement(task: Task, guarantee: Guarantee, *, note: str = "", quest
         return "\n".join(told + _added(note))
     more = guarantee.exposed != TOOK_PART
     again = more and not task.rounds  # answered again and again; rounds are answered once
+    trusted = guarantee.honest.replace("the person's", "your")
     told = [
         f"What is protected: your answer. Your own device adds noise to it before anything is sent. No answer makes any report more than "
         f"{factor_up(task.epsilon)} times as likely as another answer would (epsilon = {epsilon_up(task.epsilon)}, "
@@ -36,7 +37,7 @@ def privacy_statement(task: Task, guarantee: Guarantee, *, note: str = "", quest
         "How strong that is:",
         *(f"- {verdict}" for verdict in verdicts(task)),
         "For whom: everyone who takes part, whatever the others do.",
-        f"Against whom: everyone who sees reports, including the collector. You only have to trust {guarantee.honest.replace("the person's", 'your')}.",
+        f"Against whom: everyone who sees reports, including the collector. You only have to trust {trusted}.",
         *_shuffled(task),
         _lifetime(task, again=again),
     ]
