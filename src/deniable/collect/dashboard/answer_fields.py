@@ -220,6 +220,7 @@ def _hint(domain: Domain) -> str:
         return f"Hexadecimal digits, at most {domain.max_length} bytes."
     if isinstance(domain, Numbers) and domain.times and domain.low.tzinfo is not None:
         ends = [bound.isoformat(sep=" ", timespec="minutes").replace("+00:00", " UTC") for bound in (domain.low, domain.high)]
-        return f"A time in your device's time zone, from {ends[0]} to {ends[1]}{' (times outside count as the nearest end)' if domain.clip else ''}."
+        outside = " (times outside count as the nearest end)" if domain.clip else ""
+        return f"A time in your device's time zone, from {ends[0]} to {ends[1]}{outside}."
     described = "".join(chain(domain.describe()[:1].upper(), domain.describe()[1:]))
     return f"{described}."

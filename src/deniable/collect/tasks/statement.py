@@ -94,8 +94,8 @@ def _lifetime(task: Task, *, again: bool) -> str:
     often = "in each round" if task.rounds else f"in each period of {span_in_words(task.period)}"
     if again:
         return (
-            f"Over a lifetime: your device answers at most {task.answers} times, at most {_times(task.answers_per_period)} {often}. For each "
-            "different answer of yours, it draws a permanent noisy answer once and reuses it. However often you are asked, "
+            f"Over a lifetime: your device answers at most {task.answers} times, at most {_times(task.answers_per_period)} {often}. "
+            "For each different answer of yours, it draws a permanent noisy answer once and reuses it. However often you are asked, "
             f"one answer that never changes costs epsilon = {epsilon_up(task.epsilon)}. If it changes, k permanent answers cost k times as "
             f"much. That it changed, and when, is not protected: it can show for certain. {OTHERS}"
         )
