@@ -278,6 +278,21 @@ def test_an_answer_is_provisional_while_reports_may_still_come(collector, clock)
     assert not estimate(collector, task.id, later).provisional  # nothing came
 
 
+@pytest.mark.parametrize("closed", ["by an admin", "by time"])
+def test_an_answer_of_a_closed_task_is_final_though_a_period_is_not_counted_yet(collector, clock, monkeypatch, closed):
+    task = publish(collector)
+    report(collector, task, [1], period=0)
+    assert estimate(collector, task.id).provisional
+    if closed == "by time":
+        clock.now = NOON + 6 * HOUR + task.late
+    else:
+        monkeypatch.setattr(collector, "close_period", lambda *_, **__: False)
+        collector.close_task(task.id)
+    assert [stored.state for stored in collector.store.buckets(task.id)] == ["open"]
+    assert not estimate(collector, task.id).provisional
+    assert not estimate(collector, task.id, ReportSelection((0,))).provisional
+
+
 @pytest.mark.parametrize(
     ("selection", "named"),
     [

@@ -30,14 +30,16 @@ def test_the_number_comes_first_then_the_chart_then_the_table_then_the_promise(s
     fill(site, 400)
     sign_in(site)
     html = get(site, f"{path_of(site.task)}?period=0&stratum=where:phone").text
-    order = [html.index(part) for part in ('class="headline"', "data-chart=", "<table>", "Smallest share", "What people were promised")]
+    order = [
+        html.index(part) for part in ('class="headline"', "data-chart=", "<table>", "Smallest detectable share", "Promise to respondents")
+    ]
     assert order == sorted(order)
     best = largest(site)
     (low,), (high,) = best.interval(simultaneous=True)
     text = Reader(html).text
     for number in (best.point[0] / best.n, low / best.n, high / best.n):
         assert re.search(rf"{100 * number:.0f}(\.\d)? %|{100 * number:.1f} %", text)
-    for told in ("800", "Epsilon", "GRR", "Liars", "Local", "1 (yes)", site.task.key.hex(), site.task.statement):
+    for told in ("800", "Epsilon", "GRR", "False reports", "Local", "1 (yes)", site.task.key.hex(), site.task.statement):
         assert told in text
     canonical = re.search(r"<pre[^>]*>(.*?)</pre>", html, re.DOTALL)[1]
     assert Reader(canonical).text == site.task.canonical.decode()

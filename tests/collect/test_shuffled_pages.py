@@ -51,7 +51,7 @@ def test_a_page_tells_both_epsilons_the_batches_and_both_errors(site):
     here, local = both_errors(task, 4 * MINIMUM)
     assert 2 * here < local  # what the shuffler was worth
     assert "Shuffle: each device adds some noise itself" in page.text
-    assert "must not be run by the collector's people" in page.text
+    assert "must not run the shuffler" in page.text
     assert "https://shuffler.example.org" in page.text
     assert "Local: each device" in Reader(get(site, path_of(site.task)).text).text
 

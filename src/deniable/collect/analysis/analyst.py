@@ -162,12 +162,12 @@ def _states(collector: Collector, task_id: bytes) -> dict[int, str]:
 
 
 def _provisional(collector: Collector, task: Task, counted: TaskCount, selection: ReportSelection) -> bool:
-    """Whether more reports may come for what was selected. Asked about everything, an answer speaks of the periods that have reports."""
+    """Return True if more reports may come for the selection. Without selected periods, it is about those that have reports."""
+    now = collector.clock()
+    if collector.task(task.id).closed or now >= task.end + task.late:
+        return False
     if selection.periods is None:
         return "open" in counted.states.values()
-    if collector.task(task.id).closed:
-        return False
-    now = collector.clock()
     ahead = (period not in counted.states and now < task.period_span(period)[1] + task.late for period in selection.periods)
     return any(ahead) or any(counted.states.get(period) == "open" for period in selection.periods)
 

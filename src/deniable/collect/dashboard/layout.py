@@ -1,4 +1,4 @@
-"""The table of all pages, and the frame of each: title, menu, which is made from the table, what there is to see, and who is looking."""
+"""The table of all pages, and the frame of each page: title, menu (from the table), content and footer."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ TITLE = "deniable"
 HTML = "text/html; charset=utf-8"
 TASK = "/tasks/{id}"
 ANSWER = f"{TASK}/answer"
-"""Where a person answers a task in the browser."""
+"""The survey page of a task."""
 SHORT = "/s/{name}"
-"""A link to share: the task by its name, as long as no other has it."""
+"""A short link to share: a task by name."""
 LEDGER = "/ledger"
-"""Where a person sees what this browser has told."""
+"""The browser's privacy ledger."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """Something to be seen. ``name`` is that of the method of ``Views`` that answers; ``menu`` is what the menu calls it."""
+    """A page: ``name`` is the method of ``Views`` that answers, ``menu`` its name in the menu."""
 
     path: str
     name: str
     method: str = "GET"
     menu: str = ""
     data: bool = False
-    """True for what programs read: failures are told as data, too, and a parameter that nobody knows is one."""
+    """True for what programs read: failures are data, too, and unknown parameters are refused."""
     slow: bool = False
-    """True for what everyone may have computed at length: one at a time, in a thread apart from all other pages."""
+    """True for pages that take long to compute and that everyone may open: computed one at a time, apart from all other pages."""
 
 
 PAGES = (
@@ -63,9 +63,9 @@ PAGES = (
 
 
 class Visit(NamedTuple):
-    """A request as a page sees it. ``public``: whoever looks has not signed in. ``sees``: they may see estimates.
+    """A request as a page sees it. ``public``: the visitor has not signed in. ``sees``: they may see estimates.
 
-    ``strict``: a program asks, which should learn of a parameter that is unknown.
+    ``strict``: a program asks, so unknown parameters are refused.
     """
 
     path: str
@@ -82,7 +82,7 @@ class Visit(NamedTuple):
 
 
 class Script(NamedTuple):
-    """The module of a page, where it finds what changes, and the lifetime limit that the collector proposes to new ledgers."""
+    """A page's JavaScript module, the address of its live data, and the lifetime limit that the collector proposes to new ledgers."""
 
     name: str
     source: str
@@ -92,7 +92,7 @@ class Script(NamedTuple):
 def page(
     visit: Visit, title: str, *main: Node | None, script: Script | None = None, status: int = 200, asks: Sequence[str] = ()
 ) -> Response:
-    """A whole page as an answer; its script may ask these addresses. Nothing keeps a copy: whoever signs out must leave nothing behind."""
+    """Return a whole page; its script may ask the addresses in ``asks``. Never cached: signing out must leave nothing behind."""
     head = element(
         "head",
         element("meta", charset="utf-8"),
@@ -117,12 +117,12 @@ def page(
 
 
 def message(visit: Visit, title: str, text: str, status: int) -> Response:
-    """A page that says why there is none."""
+    """Return an error page."""
     return page(visit, title, element("h1", title), element("p", text), element("p", element("a", "All tasks", href="/")), status=status)
 
 
 def facts(*pairs: tuple[str, Node | None]) -> Element:
-    """Names and what they stand for; a pair without a value is left out."""
+    """Return a list of names with their values; pairs without a value are left out."""
     groups = [element("div", element("dt", name), element("dd", value)) for name, value in pairs if value is not None]
     return element("dl", *groups, class_="facts")
 
@@ -143,10 +143,10 @@ def _header(visit: Visit) -> Element:
 
 
 def _footer(asks: Sequence[str]) -> Element:
-    others = "other server for anything" if not asks else f"server but this one and {', '.join(asks)} for anything"
-    promise = "Every report was randomized on the device that sent it, before it was sent."
+    servers = "this server" if not asks else f"this server and {', '.join(asks)}"
+    promise = "Every device adds noise to its report before sending it."
     return element(
         "footer",
-        element("p", f"{promise} This page asks no {others}."),
-        element("p", element("a", "The interface for programs", href="/openapi.json")),
+        element("p", f"{promise} This page connects to {servers} only."),
+        element("p", element("a", "API", href="/openapi.json")),
     )

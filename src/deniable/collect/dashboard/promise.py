@@ -1,6 +1,6 @@
-"""What a task promises to the people it asks, how strong that is, and what it can be checked against.
+"""What a task promises to respondents, how strong that is, and how to verify it.
 
-A promise's strength is shown in words first, and in a color that says the same.
+The strength is shown in words first, and in a matching color.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from deniable.contract.readable import epsilon_text
 from deniable.contract.task import Task
 from deniable.contract.verdict import Verdict, verdicts
 
-LOCAL = "Local: each device adds the noise itself, and nobody else has to be trusted with an answer."
+LOCAL = "Local: each device adds the noise itself, so nobody else has to be trusted with an answer."
 SHUFFLE = (
-    "Shuffle: each device adds some noise itself, and a shuffler, which must not be run by the collector's people, hides who sent what. "
-    "Without an honest shuffler the device's own noise is all that protects an answer."
+    "Shuffle: each device adds some noise itself, and a shuffler hides who sent what. The collector's operator must not run the shuffler. "
+    "Without an honest shuffler, only the device's own noise protects an answer."
 )
 
 
 def promise(task: Task) -> Element:
-    """What whoever answers was told before."""
-    at_most = f"{task.answers:,} {'answer' if task.answers == 1 else 'answers'} of a person, at most"
+    """Return the promise that respondents read before they answered."""
+    at_most = f"at most {task.answers:,} {'answer' if task.answers == 1 else 'answers'} per person"
     return element(
         "section",
-        element("h2", "What people were promised", id="promise"),
+        element("h2", "Promise to respondents", id="promise"),
         facts(
             ("Trust model", trust_in_words(task)),
             *promised(task),
-            ("Epsilon of one answer", epsilon_text(task.epsilon)),
+            ("Epsilon per answer", epsilon_text(task.epsilon)),
             ("Over a lifetime", at_most),
-            ("Shown from", f"{task.minimum_batch:,} reports on"),
+            ("Minimum batch", f"{task.minimum_batch:,} reports"),
             ("Asked by", quoted(task.owner)),
         ),
         verdict_list(verdicts(task)),
@@ -43,14 +43,14 @@ def promise(task: Task) -> Element:
 
 
 def proof(task: Task, signature: bytes, visit: Visit, query: str, opened: list[OpenPublication]) -> Element:
-    """What this page can be checked against; ``opened`` are the task's open publications."""
+    """Return what this page can be checked against; ``opened`` are the task's open publications."""
     here, programs = f"/tasks/{task.id.hex()}", f"/v1/tasks/{task.id.hex()}"
     links: list[tuple[str, str]] = [("Task and signature as JSON", programs), ("Public log", "/log")]
     if visit.sees:
         links += [("Estimates as JSON", f"{here}/estimate.json{query}"), ("Estimates as Parquet", f"{here}/estimate.parquet{query}")]
     return element(
         "section",
-        element("h2", "Check it", id="proof"),
+        element("h2", "Verify", id="proof"),
         element("ul", *(element("li", element("a", told, href=address)) for told, address in links), class_="links"),
         facts(
             ("Task", element("code", task.id.hex())),
@@ -59,7 +59,7 @@ def proof(task: Task, signature: bytes, visit: Visit, query: str, opened: list[O
         ),
         element(
             "details",
-            element("summary", "The task as it was published; its SHA-256 is the task's name above"),
+            element("summary", "The task as published; its SHA-256 is the task id above"),
             element("pre", task.canonical.decode(), tabindex="0"),
         ),
         *publication_list(task, opened),
@@ -68,7 +68,7 @@ def proof(task: Task, signature: bytes, visit: Visit, query: str, opened: list[O
 
 
 def paragraphs(statement: str) -> list[Element]:
-    """A statement's lines; those with a dash are a list."""
+    """Return a statement as paragraphs and lists (lines with a dash)."""
     found: list[Element] = []
     for dashed, lines in groupby(filter(None, statement.split("\n")), lambda line: line.startswith("- ")):
         if dashed:
@@ -79,30 +79,30 @@ def paragraphs(statement: str) -> list[Element]:
 
 
 def trust_in_words(task: Task) -> str:
-    """The trust model of a task."""
+    """Return the trust model of a task in a sentence."""
     return LOCAL if task.mixing is None else SHUFFLE
 
 
 def promised(task: Task) -> list[tuple[str, Element | str]]:
-    """What a task of shuffle trust says about its batches before there are any."""
+    """Return what a shuffled task promises about its batches."""
     if task.mixing is None:
         return []
     claim = f"{epsilon_text(task.mixing.epsilon)}, except with probability {task.mixing.delta:g}"
     addresses = ", then ".join(relay.url for relay in task.mixing.shufflers)
     return [
-        ("Epsilon of a shuffled batch", f"{claim}, if a shuffler is honest"),
+        ("Epsilon per shuffled batch", f"{claim}, if a shuffler is honest"),
         ("Smallest batch", f"{task.mixing.minimum:,} reports, of which {task.mixing.people(task.mixing.minimum):,} are assumed honest"),
-        ("Shuffled by", quoted(addresses)),
+        ("Shuffler", quoted(addresses)),
     ]
 
 
 def verdict_list(verdicts: Iterable[Verdict]) -> Element:
-    """One line for each condition."""
+    """Return the verdicts as a list, one line for each condition."""
     return element("ul", *(_line(verdict) for verdict in verdicts), class_="verdicts")
 
 
 def verdict_class(verdict: Verdict) -> str:
-    """What the style sheet colors a verdict by."""
+    """Return the CSS class that colors a verdict."""
     return f"verdict {verdict.level.replace(' ', '-')}"
 
 

@@ -1,6 +1,6 @@
 """The answer to one question as people read it: the number and its interval, the charts, the table, and how far to trust them.
 
-All of it comes from the JSON of an estimate, whatever that is about.
+Everything comes from the JSON of an estimate, of any kind.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from deniable.core.table import cell_text
 from deniable.tasks.plan import detectable
 
 SHOWN = 20
-"""So many values are listed and drawn."""
+"""The most values that are listed and drawn."""
 YES = "1 (yes)"
 
 
 class Told(NamedTuple):
-    """A question's answer: what is written, and what is drawn."""
+    """A question's answer: its section of the page and its charts."""
 
     section: Element
     charts: list[Chart]
@@ -45,7 +45,7 @@ class Told(NamedTuple):
 
 
 class Lead(NamedTuple):
-    """The number that comes first: what it is about, the number, its limits where there are any, and how wide they are."""
+    """The headline: its label, the number, its interval (if any) and the interval's width."""
 
     label: str
     number: str
@@ -56,13 +56,13 @@ class Lead(NamedTuple):
 def tell(
     asked: AskedQuestion, estimate: Estimate, place: int, *, picture: str, titled: bool, tested: IntegrityReport | None = None
 ) -> Told:
-    """The answer to the question at this place; ``picture`` is the address of its chart for pages without script."""
+    """Return the answer to the question at this place; ``picture`` is the address of its chart for pages without script."""
     answer, sizes = asked.answer(first_rows(estimate, SHOWN)), {name: len(each.values) for name, each in unfolded(asked.question, estimate)}
     domain = None if asked.spec is None else asked.spec.domain
     parts, charts = list[Element | None](), list[Chart]()
     for number, (name, found) in enumerate(estimates_in(answer).items()):
         shown, key = labelled(found, domain), f"{place}-{number}" if number else f"{place}"
-        if shown.falling and shown.family_size > 2:  # the largest come first: whoever reads picks among them
+        if shown.falling and shown.family_size > 2:  # the largest come first, so readers select from all of them
             shown = shown.jointly()
         lead = lead_of(shown)
         parts += [element("h3" if number else "h2", quoted(name), id=f"question-{key}") if number or titled else None]
@@ -73,16 +73,16 @@ def tell(
 
 
 def labelled(estimate: Estimate, domain: Domain | None) -> SavedEstimate:
-    """The estimate with its values as pages write them."""
+    """Return the estimate with its values as pages write them."""
     if not isinstance(estimate, SavedEstimate):
-        raise TypeError("an estimate that came as JSON is a saved one")
+        raise TypeError("expected an estimate read from JSON")
     if "value" not in estimate.columns or any(isinstance(value, tuple) for value in estimate.values):
         return estimate
     return replace(estimate, columns={**estimate.columns, "value": [label(value, domain) for value in estimate.columns["value"]]})
 
 
 def lead_of(estimate: SavedEstimate) -> Lead | None:
-    """The number that comes first: yes, of yes and no; else the largest, or the only one. None where no value stands for the others."""
+    """Return the headline: "yes" of yes and no, else the largest or only value; None if no value can stand for the others."""
     brief = estimate.brief()
     if brief is not None:
         names, numbers, *_ = brief.values()
@@ -103,7 +103,7 @@ def lead_of(estimate: SavedEstimate) -> Lead | None:
 
 
 def estimate_table(shown: SavedEstimate, key: str, size: int, *, marks: Mapping[str, str] | None = None) -> Element:
-    """The table of an estimate, which may be the first part of one of this size; ``marks`` are a last column, by the first."""
+    """Return the table of an estimate, or of the first rows of one of this ``size``; ``marks`` fills a last column."""
     names, lines, remarks = table_text(shown, SHOWN)
     if len(shown.values) < size:
         remarks = [*remarks, f"the first {len(shown.values):,} of {size:,} rows"]
@@ -114,7 +114,7 @@ def estimate_table(shown: SavedEstimate, key: str, size: int, *, marks: Mapping[
 
 
 def _figures(estimate: Estimate, place: int, picture: str, charts: list[Chart]) -> list[Element]:
-    """The figures of an estimate, whose charts are added to those before."""
+    """Return the figures of an estimate, and add their charts to ``charts``."""
     told = []
     for caption, chart in charts_for(estimate, SHOWN):
         told.append(chart_figure(chart_name(place, len(charts)), f"{picture}&figure={len(charts)}", caption))
@@ -123,7 +123,7 @@ def _figures(estimate: Estimate, place: int, picture: str, charts: list[Chart]) 
 
 
 def _width(estimate: Estimate, covers: str) -> float | None:
-    """How wide the interval of one number is, in numbers or seconds."""
+    """Return the width of one number's interval, in its unit or in seconds."""
     if not estimate.single or estimate.shown_level is None:
         return None
     low, high = estimate.interval(estimate.shown_level, population="sampling" in covers)
@@ -151,7 +151,7 @@ def _reach(estimate: Estimate) -> str:
 
 
 def _trust(asked: AskedQuestion, estimate: Estimate, lead: Lead | None, key: str, tested: IntegrityReport | None) -> Element:
-    """What the numbers rest on."""
+    """Return what the numbers rest on: reports, privacy, and what false reports can do."""
     n = estimate.n if isinstance(estimate.n, int) else None
     smallest = smallest_share(asked.spec, n)
     moving = liars(asked.spec, n, lead.width) if lead is not None and lead.width is not None and isfinite(lead.width) else None
@@ -160,21 +160,24 @@ def _trust(asked: AskedQuestion, estimate: Estimate, lead: Lead | None, key: str
         ("Epsilon", epsilon_text(asked.guarantee.epsilon)),
         ("Mechanism", asked.mechanism),
         ("Answers", asked.spec.domain.describe() if asked.spec is not None else None),
-        ("Holds for", asked.guarantee.unit),
-        ("Hidden among each other", asked.guarantee.neighbors),
-        ("Smallest share told from zero", _live("smallest", key, percent(smallest, digits(smallest))) if smallest is not None else None),
-        ("Liars who would move the headline by its interval", _live("liars", key, f"{moving:,} of {n:,}") if moving is not None else None),
-        ("Signs of made-up reports", _live("made-up", key, signs(tested)) if tested else None),
+        ("Privacy unit", asked.guarantee.unit),
+        ("Neighboring inputs", asked.guarantee.neighbors),
+        ("Smallest detectable share", _live("smallest", key, percent(smallest, digits(smallest))) if smallest is not None else None),
+        (
+            "False reports needed to move the headline by one interval",
+            _live("liars", key, f"{moving:,} of {n:,}") if moving is not None else None,
+        ),
+        ("Signs of tampering", _live("made-up", key, signs(tested)) if tested else None),
     )
 
 
 def smallest_share(spec: Spec | None, n: int | None) -> float | None:
-    """The smallest share that this many reports tell from zero, half of the time; None if that cannot be said, or none is hidden."""
+    """Return the smallest share that n reports detect with 50 % power; None if unknown or if nothing is hidden."""
     return detectable(spec, n) if isinstance(spec, FrequencySpec) and n else None
 
 
 def liars(spec: Spec | None, n: int | None, width: float) -> int | None:
-    """How many people who send what they like would move a number by the width of its interval; None if that cannot be said."""
+    """Return how many false reports move a number by the width of its interval; None if unknown."""
     if isinstance(spec, FrequencySpec):
         return ceil(width / spec.influence)
     mean: Any = None if spec is None else spec.mean_spec

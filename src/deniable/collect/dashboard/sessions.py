@@ -1,7 +1,7 @@
-"""Signing in: the form for a token, and a random cookie for each session, kept as a digest in memory, for half a day at most.
+"""Signing in: the form for a token, and a random cookie for each session, kept as a digest in memory for at most half a day.
 
-A session stands for the token that opened it: once the token is removed, the session opens nothing. Sessions live in one process; whoever
-is sent to another collector of the same database signs in there again.
+A session ends when its token is revoked. Sessions live in one process: visitors who reach another collector of the same database sign in
+there again.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from deniable.contract.source import SYSTEM
 
 LIFETIME = 12 * 3600
 MOST = 1000
-"""So many sessions at once; the oldest is given up."""
+"""The most sessions at once; the oldest is dropped."""
 _NEXT = re.compile(r"/(tasks/[0-9a-f]{64})?")
 
 
 class Sessions:
-    """Gives out cookies for tokens, and says which of them still open anything."""
+    """Exchanges tokens for cookies, and knows which are still valid."""
 
     def __init__(self, access: Access, *, secure: bool, clock: Callable[[], float] = time.monotonic) -> None:
         self._access = access
@@ -36,11 +36,11 @@ class Sessions:
 
     @property
     def name(self) -> str:
-        """The cookie's. With the prefix, a browser takes it from this very host and over TLS alone."""
+        """The cookie's name. With the prefix, browsers accept it only from this host and over TLS."""
         return "__Host-deniable" if self._secure else "deniable"
 
     def begin(self, token: str) -> str:
-        """The Set-Cookie header for a token; Refusal if it opens nothing."""
+        """Return the Set-Cookie header for a token; raise Refusal if the token is not valid."""
         self._access.check([f"Bearer {token}"], "analyst")
         value = b"".join(SYSTEM.word().to_bytes(8, "little") for _ in range(4)).hex()
         with self._lock:
@@ -50,7 +50,7 @@ class Sessions:
         return self._cookie(value, LIFETIME)
 
     def holds(self, cookies: str) -> bool:
-        """Whether a request's Cookie header belongs to a session whose token still opens something."""
+        """Return True if the Cookie header belongs to a session whose token is still valid."""
         value = self._value(cookies)
         with self._lock:
             token, end = self._kept.get(_digest(value), (b"", 0.0))
@@ -66,7 +66,7 @@ class Sessions:
         return self._cookie("", 0)
 
     def _value(self, cookies: str) -> str:
-        """The session's cookie, searched for: the standard library's parser takes quadratic time for some headers."""
+        """Return the session's cookie. Not by the standard library's parser, which takes quadratic time for some headers."""
         found = (part.strip().partition("=") for part in cookies.split(";"))
         return next((value for name, _, value in found if name == self.name), "")
 
@@ -76,7 +76,7 @@ class Sessions:
 
 
 def is_same_origin(headers: Mapping[str, str]) -> bool:
-    """Whether a request was made by a page of this origin: browsers say so, and pages cannot change what they say."""
+    """Return True if a page of this origin made the request: browsers say so in headers that pages cannot change."""
     site = headers.get("sec-fetch-site")
     if site is not None:
         return site == "same-origin"
@@ -84,8 +84,8 @@ def is_same_origin(headers: Mapping[str, str]) -> bool:
 
 
 def sign_in_body(after: str, trouble: str = "") -> list[Node]:
-    """The form; ``trouble`` says why the last try failed."""
-    told = "Estimates are for analysts. Paste the token that this collector's operator made for you with "
+    """Return the form; ``trouble`` says why the last try failed."""
+    told = "Paste your access token. The operator of this collector creates one with "
     return [
         element("h1", "Sign in"),
         element("p", told, element("code", "deniable token add"), "."),
@@ -114,12 +114,14 @@ def sign_in_body(after: str, trouble: str = "") -> list[Node]:
             action="/sign-in",
             class_="choice",
         ),
-        element("p", "It is kept by nobody: this browser gets a random cookie instead, for twelve hours.", class_="note"),
+        element(
+            "p", "Your token is not stored. Your browser gets a random cookie instead, which expires after twelve hours.", class_="note"
+        ),
     ]
 
 
 def where_to(wanted: str) -> str:
-    """Where to go after signing in: a page of this dashboard, whatever was asked for.
+    """Return where to go after signing in: always a page of this dashboard.
 
     >>> where_to("//example.org"), where_to("/tasks/" + "0" * 64) == "/tasks/" + "0" * 64
     ('/', True)

@@ -1,6 +1,6 @@
-"""The dashboard as part of a collector: from a request to the view that answers it, and who may see what.
+"""The dashboard of a collector: from a request to the view that answers it, and who may see what.
 
-Views are imported when the first page is asked for: a collector that only collects starts at once.
+Views are imported with the first page request, so a collector that only collects starts at once.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ FORM = "application/x-www-form-urlencoded"
 LARGEST_FORM = 4096
 FORM_SECONDS = 10.0
 THREADS = 8
-"""So many pages are made at once, apart from the threads of the interface for programs: lookers must not keep devices waiting."""
+"""The most pages made at once, in threads separate from the API's: visitors must not keep devices waiting."""
 MOST_WAITING = 64
 MOST_SLOW = 8
-"""So many wait for what is computed at length; it is computed one at a time, and no other page waits for it."""
+"""The most requests that wait for a slow page. Those are computed one at a time, and no other page waits for them."""
 
 TITLES = {404: "Page not found", 429: "Too busy", 500: "Something went wrong", 503: "Too busy", 507: "Something went wrong"}
 TROUBLE = "That did not work"
 
 
 class Dashboard:
-    """Answers every page of the table. Only signing in and out are asked for by POST, and only from pages of this origin."""
+    """Answers every page of the table. Only signing in and out use POST, and only from pages of this origin."""
 
     def __init__(self, collector: Collector, settings: Settings) -> None:
         self._collector = collector
@@ -70,10 +70,8 @@ class Dashboard:
         return routes
 
     def missing(self, request: Request, status: int) -> Response:
-        """The page for an address that has none, or that is not asked for in this way."""
-        text = (
-            "There is no such page. Check the address, or choose a task." if status == 404 else "This page cannot be asked for like this."
-        )
+        """Return the page for an unknown address, or for a wrong method."""
+        text = "This page does not exist. Check the address, or choose a task." if status == 404 else "This address takes no such request."
         return message(Visit(path=request.url.path), TITLES.get(status, TROUBLE), text, status)
 
     def _server(self, methods: dict[str, Page]) -> Callable[[Request], Awaitable[Response]]:
@@ -83,7 +81,7 @@ class Dashboard:
             try:
                 limiter, most = (self._slow, MOST_SLOW) if entry.slow else (self._threads, MOST_WAITING)
                 if self._threads.statistics().tasks_waiting >= MOST_WAITING or limiter.statistics().tasks_waiting >= most:
-                    raise Refusal(503, "busy", "too many are looking at once; try again in a moment", retry=1)
+                    raise Refusal(503, "busy", "too many visitors at once; try again in a moment", retry=1)
                 visit = (await in_thread(self._visit, request, limiter=self._threads))._replace(strict=entry.data)
                 if entry.method == "POST":
                     visit = visit._replace(body=await self._read_form(request))
@@ -119,13 +117,13 @@ class Dashboard:
 
     async def _read_form(self, request: Request) -> bytes:
         if not is_same_origin(request.headers):
-            raise Refusal(403, "other_origin", "this form was not sent from a page of this collector", close=True)
+            raise Refusal(403, "other_origin", "this form came from another site; sign in on a page of this collector", close=True)
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM or "content-encoding" in request.headers:
-            raise Refusal(415, "wrong_type", f"a form is of type {FORM}", close=True)
+            raise Refusal(415, "wrong_type", f"send the form as {FORM}", close=True)
         self._bodies.check_length(request.headers.get("content-length", "0").encode())
         body = await self._bodies.read(request.receive)
         if body is None:
-            raise Refusal(400, "malformed", "the form ended early", close=True)
+            raise Refusal(400, "malformed", "the form is incomplete; send it again", close=True)
         return body
 
     def _answer(self, entry: Page, visit: Visit) -> Response:
@@ -142,15 +140,15 @@ class Dashboard:
     # --- signing in and out ---
 
     def _enter(self, visit: Visit) -> Response:
-        """Give a cookie for a token, and go where the visitor wanted to."""
+        """Exchange a token for a cookie, and go where the visitor wanted to."""
         try:
             form = dict(parse_qsl(visit.body.decode("ascii"), errors="strict", max_num_fields=10))
         except ValueError as error:
-            raise Refusal(400, "malformed", "this is not what the form sends") from error
+            raise Refusal(400, "malformed", "the form is malformed; sign in on /sign-in") from error
         try:
             cookie = self._sessions.begin(form.get("token", "").strip())
         except Refusal as refusal:
-            body = sign_in_body(where_to(form.get("next", "/")), f"That did not work: {refusal.message}.")
+            body = sign_in_body(where_to(form.get("next", "/")), f"You are not signed in: {refusal.message}.")
             return page(visit, "Sign in", *body, status=refusal.status if refusal.status != 401 else 403)
         return Response(status_code=303, headers={"location": where_to(form.get("next", "/")), "set-cookie": cookie})
 
@@ -160,7 +158,7 @@ class Dashboard:
 
 
 async def _without_slash(request: Request) -> Response:
-    """The same address without the slash at its end; relative, since a proxy may be in front."""
+    """Redirect to the address without its trailing slash; relative, since a proxy may be in front."""
     query = request.scope["query_string"].decode("latin-1")
     location = quote(request.scope["path"].removesuffix("/")) + (f"?{query}" if query else "")
     return Response(status_code=308, headers={"location": location, "cache-control": "no-store"})

@@ -1,7 +1,6 @@
-"""The pages of tasks: the list of all, and one, with what its reports say, live while they come in.
+"""The task pages: the list, and each task with its results, live while reports come in.
 
-Under shuffle trust it says what the shuffler was worth: the batches behind an answer, both epsilons, and the error next to that of local
-trust.
+For shuffled tasks, a page shows the batches behind an answer, both epsilons, and the error compared with that of local trust.
 """
 
 from __future__ import annotations
@@ -30,16 +29,16 @@ from deniable.local.oracle_choice import frequency_oracle, predicted_error
 
 
 def tasks_body(answers: SharedAnswers, lives: Iterable[LiveTask], visit: Visit, now: float) -> list[Node]:
-    """The page with all tasks, those first that can be answered."""
+    """Return the page of all tasks, open ones first."""
     ordered = sorted(lives, key=lambda live: (state_of(live, now) != "open", live.task.name, live.task.id))
     if not ordered:
-        nothing = element("p", "No task is published yet. An admin publishes one: ", element("code", "deniable task publish FILE"))
+        nothing = element("p", "No tasks yet. An admin can publish one: ", element("code", "deniable task publish FILE"))
         return [element("h1", "Tasks"), nothing]
     return [element("h1", "Tasks"), element("ul", *(_card(answers, live, visit, now) for live in ordered), class_="cards")]
 
 
 def several_body(lives: Iterable[LiveTask], now: float) -> list[Node]:
-    """The page behind a short link that leads to several tasks."""
+    """Return the page for a short link that several tasks share."""
     listed = []
     for live in sorted(lives, key=lambda live: (state_of(live, now) != "open", -live.task.start, live.task.id)):
         link = element("a", quoted(live.task.question), href=ANSWER.format(id=live.task.id.hex()))
@@ -66,33 +65,33 @@ def _reports(answers: SharedAnswers, live: LiveTask, visit: Visit) -> str:
 
 
 class Seen(NamedTuple):
-    """A page's parts that change, and its charts by name."""
+    """The parts of a page that change, and its charts by name."""
 
     result: Element
     charts: dict[str, Spec]
 
 
 def see_task(answers: SharedAnswers, live: LiveTask, visit: Visit, choice: SelectionText) -> Seen:
-    """What the selected reports of a task say, or why that is not shown."""
+    """Return the results of the selected reports, or why they are not shown."""
     selection = read_selection(live.task, choice)
     if not visit.sees:
         link = element("a", "Sign in", href=f"/sign-in?next=/tasks/{live.task.id.hex()}")
-        return _nothing("Estimates are for this collector's analysts. ", link, " with a token to see them.")
+        return _nothing("Only analysts can see estimates. ", link, " with an access token.")
     try:
         answer = answers.estimate(live.task.id, selection, public=visit.public)
         tested = answers.integrity(live.task.id, public=visit.public)
     except TooFew:
-        return _nothing(f"Fewer than {live.task.minimum_batch:,} reports: nothing is shown below that, as the task promises.")
+        return _nothing(f"Fewer than {live.task.minimum_batch:,} reports so far. The task promises to show nothing below that number.")
     except ProtocolError as error:
         return _nothing(_unfinished(live, error, answers.total(live.task.id, public=visit.public)))
     return _told(answer, live.task, query_of(choice), tested)
 
 
 def task_body(seen: Seen, live: LiveTask, visit: Visit, now: float, choice: SelectionText) -> list[Node | None]:
-    """The page of a task."""
+    """Return the page of a task."""
     task = live.task
     state = state_of(live, now)
-    answering = element("a", "Answer it in this browser", href=ANSWER.format(id=task.id.hex()), class_="button")
+    answering = element("a", "Answer in this browser", href=ANSWER.format(id=task.id.hex()), class_="button")
     return [
         element("p", element("a", "Tasks", href="/"), " / ", quoted(task.name), class_="trail"),
         element("h1", quoted(task.question)),
@@ -117,7 +116,7 @@ def _told(answer: Answer, task: Task, query: str, tested: Mapping[str, Integrity
     if answer.withheld:
         names = ", ".join(answer.withheld)
         sections.append(element("p", f"Not shown, with fewer than {task.minimum_batch:,} reports: ", quoted(names), class_="notice"))
-    state = "Reports are still coming in." if answer.provisional else "All reports of this selection are in."
+    state = "Provisional: reports are still coming in." if answer.provisional else "Final: all reports for this selection are in."
     sections.append(element("p", state, class_="fresh", data_live="state"))
     return Seen(element("div", *sections), charts)
 
@@ -130,9 +129,9 @@ def _unfinished(live: LiveTask, error: DeniableError, reports: int | None) -> st
     if live.closed:
         return str(error)
     if live.trouble:
-        return f"Round {live.round} could not be closed. It waits for an admin, who sees why in the task's status and may advance it again."
+        return f"Round {live.round} could not be closed. An admin can see why in the task's status, and advance it again."
     counted = f"fewer than {live.task.minimum_batch:,}" if reports is None else f"{reports:,}"
-    return f"This task goes on: round {live.round} is open, with {counted} reports in all rounds so far. Its result is shown at the end."
+    return f"Round {live.round} is open, with {counted} reports in all rounds so far. The result appears when the task ends."
 
 
 def _choosing(task: Task, now: float, choice: SelectionText) -> Element:
@@ -145,7 +144,7 @@ def _choosing(task: Task, now: float, choice: SelectionText) -> Element:
 
 
 def shuffled(mixed: ShuffledBatches, n: int) -> Element:
-    """The batches behind an answer of so many reports."""
+    """Return the section about the batches behind an answer from n reports."""
     told = mixed.to_json()
     sizes = ", ".join(f"{size:,}" for size in told["sizes"][:8]) + (" and more" if told["batches"] > 8 else "")
     here, local = both_errors(mixed.task, n)
@@ -154,14 +153,14 @@ def shuffled(mixed: ShuffledBatches, n: int) -> Element:
         element("h2", "Through the shuffler", id="shuffled"),
         facts(
             (
-                "Epsilon, if a shuffler is honest",
+                "Epsilon with an honest shuffler",
                 _live("epsilon", f"{epsilon_text(told['epsilon'])}, delta = {told['delta']:g}"),
             ),
-            ("Epsilon, if none is", epsilon_text(told["local_epsilon"])),
+            ("Epsilon without one", epsilon_text(told["local_epsilon"])),
             ("Batches", _live("batches", f"{told['batches']:,}")),
-            ("Reports in them", _live("sizes", sizes)),
+            ("Batch sizes", _live("sizes", sizes)),
             ("Standard error of a share", _live("error", _share(here)) if here is not None else None),
-            ("The same promise under local trust", _live("local-error", f"{_share(local)}") if local is not None else None),
+            ("Standard error at this epsilon without a shuffler", _live("local-error", _share(local)) if local is not None else None),
         ),
         element("p", quoted(told["promise"].replace("\n", " ")), class_="statement", data_live="shuffled-promise"),
         aria_labelledby="shuffled",
@@ -170,7 +169,7 @@ def shuffled(mixed: ShuffledBatches, n: int) -> Element:
 
 @lru_cache(maxsize=256)
 def both_errors(task: Task, n: int) -> tuple[float | None, float | None]:
-    """The standard error of a share that nobody holds: with the shuffler, and with local trust for the epsilon that is claimed.
+    """Return the standard error of a share of 0: with the shuffler, and under local trust at the same epsilon.
 
     None where it cannot be predicted, as for numbers.
     """

@@ -27,20 +27,20 @@ def label(value: Any, domain: Domain | None = None) -> str:
 
 
 def period_in_words(task: Task, period: int) -> str:
-    """A period by when it began, as short as its length allows."""
+    """Return a period by its start, as short as its length allows."""
     start = moment_in_words(task.period_span(period)[0])
     return start.removesuffix(" 00:00 UTC") if task.period % DAY == 0 and task.start % DAY == 0 else start
 
 
 def state_of(live: LiveTask, now: float) -> str:
-    """Whether a task takes reports."""
+    """Return a task's state: open, closed or not open yet."""
     if live.closed or now >= live.task.end + live.task.late:
         return "closed"
     return "open" if now >= live.task.start else "not open yet"
 
 
 def time_in_words(task: Task) -> str:
-    """From when to when a task asks, and how often."""
+    """Return when a task starts and ends, and how often it asks."""
     whole = f"{moment_in_words(task.start)} to {moment_in_words(task.end)}"
     if task.rounds:
         return f"{whole}, in rounds"
@@ -48,9 +48,9 @@ def time_in_words(task: Task) -> str:
 
 
 def signs(report: IntegrityReport) -> str:
-    """What the tests of single reports say, in one line."""
+    """Return the result of the integrity tests in one line."""
     if not report.findings:
-        return "cannot be seen: an honest person may send any report"
+        return "not testable: an honest device may send any report"
     if not report.suspicious:
         return f"none ({', '.join(finding.test for finding in report.findings)})"
     seen = [finding.what for finding in report.findings if finding.test in report.suspicious]
