@@ -63,9 +63,9 @@ def test_the_estimate_moves_while_reports_arrive(site, signed_in):
     assert signed_in.locator("[data-chart] svg").inner_html() != before
     assert signed_in.evaluate("window.same")  # the page was not loaded again
     signed_in.get_by_role("button", name="Pause updates").press("Enter")
-    expect(signed_in.get_by_role("button", name="Go on with updates")).to_be_focused()
+    expect(signed_in.get_by_role("button", name="Resume updates")).to_be_focused()
     site.report("morning-drink", ["milk"] * 10)
-    signed_in.get_by_role("button", name="Go on with updates").press("Space")
+    signed_in.get_by_role("button", name="Resume updates").press("Space")
     expect(count).to_have_text("3,980")
 
 
@@ -126,18 +126,18 @@ def test_the_planner_follows_its_sliders(site, signed_in):
     wait_for_charts(signed_in)
     share = signed_in.locator("[data-live=share]")
     before = share.text_content()
-    slider = signed_in.get_by_role("slider", name="People who report")
+    slider = signed_in.get_by_role("slider", name="Number of respondents")
     slider.focus()
     for _ in range(5):
         signed_in.keyboard.press("PageUp")
     expect(share).not_to_have_text(before)
-    number = signed_in.get_by_role("spinbutton", name="People who report").input_value()
+    number = signed_in.get_by_role("spinbutton", name="Number of respondents").input_value()
     assert int(number) > 100_000
     expect(signed_in).to_have_url(re.compile(rf"n={number}&"))
     after = share.text_content()
     signed_in.reload()  # the address says it all
     assert share.text_content() == after
-    signed_in.get_by_role("spinbutton", name="Values to choose from").fill("2")
+    signed_in.get_by_role("spinbutton", name="Number of possible values").fill("2")
     expect(signed_in.get_by_role("rowheader", name="RR", exact=True)).to_be_visible()
 
 
@@ -156,7 +156,7 @@ def test_without_script_everything_is_there(site):
     page.get_by_role("button", name="Show").click()
     expect(page.locator("[data-live=n-0]")).to_have_text("370")
     page.goto("/plan")
-    page.get_by_label("People who report").fill("5000")
+    page.get_by_label("Number of respondents").fill("5000")
     page.get_by_role("button", name="Compute").click()
     assert "n=5000" in page.url
     page.get_by_role("button", name="Sign out").click()

@@ -111,7 +111,7 @@ def test_a_code_or_a_secret_is_asked_for_where_the_task_does(site, admission, to
     assert publish(site, toml).status_code == 201
     word = next(task["id"] for task in ask(site, "GET", "/v1/tasks").json() if task["name"] == "word")
     text = Reader(get(site, f"/tasks/{word}/answer").text).text
-    assert (told in text) if told else ("were given" not in text.partition("How your answer is protected")[0])
+    assert (told in text) if told else ("were given" not in text.partition("How this survey protects you")[0])
 
 
 def test_every_state_is_told_and_only_an_open_task_has_a_form(site):

@@ -75,7 +75,7 @@ def _why_not(live: LiveTask, now: float, *, askable: bool) -> str | None:
 def _promise(task: Task) -> Element:
     return element(
         "section",
-        element("h2", "How your answer is protected", id="promise"),
+        element("h2", "How this survey protects you", id="promise"),
         element("p", _in_short(task), class_="short") if task.epsilon != inf else None,
         element("p", _shuffled(task.mixing), class_="short", id="shuffled") if task.mixing else None,
         verdict_list(verdicts(task)),

@@ -1,8 +1,8 @@
 """Estimates for pages that many people look at: computed once for all of them, one at a time, a few seconds old at most.
 
-What is shown to everyone changes in steps. A task is counted, and until the count has grown by its minimum batch, every selection and
-comparison is answered from what was counted then. If it changed with every report, whoever looks often enough would see when each report
-came, and what it added. The steps are kept in memory: a restart begins a new one, and so does the end of the task.
+What everyone sees changes in steps. A task is counted, and until the count has grown by its minimum batch, every selection and comparison
+is answered from that count. If it changed with every report, frequent visitors would see when each report came and what it added. The steps
+are kept in memory: a restart begins a new one, and so does the end of the task.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from deniable.core.integrity import IntegrityReport
 from deniable.errors import DeniableError
 
 FRESH = 1.0
-"""For so many seconds an answer is given again as it is, or for ten times as long as it took: counting must not starve collecting."""
+"""Seconds for which an answer is reused, or ten times as long as it took to compute: counting must not starve collecting."""
 MOST = 64
-"""So many answers are kept. One that was dropped is computed again, for everyone from the same step."""
+"""The most answers kept. A dropped one is computed again, from the same step for everyone."""
 
 
 @dataclass
 class CountedStep:
-    """What everyone sees of an open task until it has grown by its minimum batch, and when to look whether it has."""
+    """What everyone sees of an open task until it has grown by its minimum batch, and when to check that."""
 
     total: int
     counted: TaskCount | None
-    """None for a search: its result is all that is shown of it, and comes at the end."""
+    """None for a search: it shows only its result, at the end."""
     until: float
     tested: Mapping[str, IntegrityReport] | None = None
-    """What ``integrity`` says, if anyone has asked: the tests read every report, and read them again for each step only. They do that
-    right after the count, but for the first time, which is when somebody asks."""
+    """The result of ``integrity``, if anyone has asked. The tests read every report, so they run once for each step: right after the
+    count, except for the first time, which is on request."""
 
 
 class CachedAnswer(NamedTuple):
-    """An answer or why there is none, the step that it belongs to, and until when it is given again where there are no steps."""
+    """An answer (or the error), its step, and until when it is reused where there are no steps."""
 
     outcome: Any
     step: CountedStep | None
@@ -58,14 +58,14 @@ class SharedAnswers:
         self._steps: dict[bytes, CountedStep] = {}
 
     def estimate(self, task: bytes, selection: ReportSelection = EVERYTHING, *, public: bool) -> Answer:
-        """What the selected reports say; TooFew or ProtocolError if they say nothing yet."""
+        """Return the estimate from the selected reports; raise TooFew or ProtocolError if there is none yet."""
         found: Answer = self._get(
             task, _key(selection), lambda step: estimate(self._collector, task, selection, counted=step.counted if step else None), public
         )
         return found
 
     def compare(self, task: bytes, first: ReportSelection, second: ReportSelection, alpha: float, *, public: bool) -> Comparisons:
-        """What differs between two selections."""
+        """Return what differs between two selections."""
         key = (_key(first), _key(second), alpha)
         found: Comparisons = self._get(
             task, key, lambda step: compare(self._collector, task, first, second, alpha, counted=step.counted if step else None), public
@@ -73,12 +73,12 @@ class SharedAnswers:
         return found
 
     def integrity(self, task: bytes, *, public: bool) -> Mapping[str, IntegrityReport]:
-        """For each question of a survey, if enough reports are kept, whether they show signs of having been made up."""
+        """Return for each question of a survey whether its reports show signs of tampering, if enough of them are kept."""
         found: Mapping[str, IntegrityReport] = self._get(task, "made up", lambda step: self._tested(task, step), public)
         return found
 
     def total(self, task: bytes, *, public: bool) -> int | None:
-        """How many reports a task has; None if they are fewer than its minimum batch."""
+        """Return the number of reports of a task; None if it is below the minimum batch."""
         number: int = self._get(task, "total", lambda step: step.total if step else self._total(task), public)
         return number if number >= self._collector.task(task).task.minimum_batch else None
 
@@ -103,7 +103,7 @@ class SharedAnswers:
         begun, outcome = self._clock(), None
         try:
             outcome = compute(step)
-        except DeniableError as error:  # told to whoever asks
+        except DeniableError as error:  # raised to everyone who asks
             outcome = error
         return CachedAnswer(outcome, step, self._until(begun))
 
@@ -112,7 +112,7 @@ class SharedAnswers:
         return now + max(FRESH, 10 * (now - begun))
 
     def _step(self, task: bytes) -> CountedStep | None:
-        """The step that a task is in; None once it is over: nothing more will come."""
+        """Return the current step of a task; None once it is over, because nothing more will come."""
         live, begun, before = self._collector.task(task), self._clock(), self._steps.get(task)
         if live.closed or self._collector.clock() >= live.task.end + live.task.late:
             self._steps.pop(task, None)

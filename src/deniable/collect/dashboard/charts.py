@@ -2,8 +2,8 @@
 
 Estimates declare their figures themselves (``core.figure``); the planner's lines are here. Labels are data, never part of a formula. Every
 chart is next to a table that says the same. Vega brings a whole JavaScript engine: in the process that collects it would cost memory
-permanently, and whatever ends the engine would end the collector. So it runs in a process of its own, which ends afterwards. Nothing is
-fetched: the libraries are part of the package, and charts carry their data.
+permanently, and a crash of the engine would end the collector. So it runs in a process of its own, which ends afterwards. Nothing is
+fetched: the libraries are part of the package, and charts contain their data.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from deniable.core.vega_axes import WIDTH
 from deniable.errors import ParameterError
 
 LARGEST = 1 << 20
-"""A chart of more bytes is left out: the table says the same."""
+"""Larger charts (in bytes) are left out: the table shows the same."""
 PAGE = 720
-"""How wide a page's column is, for pictures that stand alone."""
+"""The width of a page's column, for standalone pictures."""
 WIDE: Spec = {"width": "container", "autosize": {"type": "fit-x", "contains": "padding"}}
-"""As wide as the column that it stands in."""
+"""As wide as the column around it."""
 PATIENCE = 60.0
 MOST = 32
 _BUNDLE = "import sys, vl_convert; sys.stdout.buffer.write(vl_convert.javascript_bundle().encode())"
@@ -44,28 +44,28 @@ _CHART = (
 
 
 def charts_for(estimate: Estimate, k: int) -> list[tuple[str, Spec]]:
-    """The figures of an estimate, each with what it shows in words; those that are too large are left out."""
+    """Return the figures of an estimate with their captions; those that are too large are left out."""
     try:
         drawn = list(zip(estimate.figures(), draw_all(estimate, k), strict=True))
-    except ParameterError:  # too much to be drawn, it says
+    except ParameterError:  # too large to draw
         return []
     found = []
     for figure, chart in drawn:
         told = f"{(figure.axis or figure.number).capitalize()}. {figure.legend.capitalize()}".rstrip()
         wide = figure.mark not in ("map", "flows", "matrix") and chart.get("width") == WIDTH
-        spec = {"description": f"{told}; the table says the same.", **chart, **(WIDE if wide else {})}
+        spec = {"description": f"{told}; the table shows the same.", **chart, **(WIDE if wide else {})}
         if len(json.dumps(spec)) <= LARGEST:
             found.append((told, spec))
     return found
 
 
 def alone(spec: Spec, theme: str) -> Spec:
-    """The chart for a picture that stands alone, light or dark, as wide as a page's column."""
+    """Return the chart as a standalone picture, light or dark, as wide as a page's column."""
     return themed(spec, theme) | ({"width": PAGE} if spec.get("width") == WIDE["width"] else {})
 
 
 def error_chart(points: Sequence[Mapping[str, Any]], epsilon: float) -> Spec:
-    """Standard errors of a share against epsilon: the best mechanism, the others, a shuffler, and a trusted collector."""
+    """Return the chart of standard errors against epsilon: the best mechanism, the others, a shuffler, and a trusted collector."""
     axis = {"type": "log", "nice": False}
     ends = [floor(log10(end(point["error"] for point in points))) for end in (min, max)]
     tens = [10.0**power for power in range(ends[0], ends[1] + 1)]
@@ -80,7 +80,7 @@ def error_chart(points: Sequence[Mapping[str, Any]], epsilon: float) -> Spec:
     ]
     here = {"x": {"datum": epsilon, "type": "quantitative"}}
     layers.append({"data": {"values": [{}]}, "mark": {"type": "rule", "style": "ink", "strokeDash": [4, 4]}, "encoding": here})
-    description = "Standard error of a share against epsilon: each mechanism, a shuffler, a trusted collector; the page says the same."
+    description = "Standard error of a share against epsilon: each mechanism, a shuffler, a trusted collector; the page shows the same."
     return {"description": description, "data": {"values": [dict(point) for point in points]}, "layer": layers, "height": 280} | WIDE
 
 
@@ -90,18 +90,18 @@ KINDS: dict[str, Spec] = {
     "shuffled": {"style": "second", "strokeDash": [5, 4]},
     "central": {"style": "second"},
 }
-"""What is drawn in the planner, and in which of the page's colors."""
+"""The planner's lines, and their colors."""
 
 
 def chart_name(place: int, number: int = 0) -> str:
-    """What a chart of the question at a place is called on the page."""
+    """Return the name of a chart of the question at this place."""
     return f"chart-{place}-{number}" if number else f"chart-{place}"
 
 
 def chart_figure(name: str, picture: str, caption: str) -> Element:
-    """A chart that a script draws, and without script its picture, light or dark."""
+    """Return a chart that JavaScript draws; without JavaScript, its picture, light or dark."""
     join = "&" if "?" in picture else "?"
-    alternative = "Chart; the table below says the same."
+    alternative = "Chart; the table below shows the same."
     drawn = element(
         "picture",
         element("source", srcset=f"{picture}{join}theme=dark", media="(prefers-color-scheme: dark)"),
@@ -116,7 +116,7 @@ def chart_figure(name: str, picture: str, caption: str) -> Element:
 
 
 class Drawing:
-    """Draws one thing at a time, and remembers the latest."""
+    """Draws one picture at a time, and caches the latest."""
 
     def __init__(self) -> None:
         self._turn = threading.Lock()
@@ -124,14 +124,14 @@ class Drawing:
         self._charts: dict[bytes, bytes] = {}
 
     def bundle(self) -> bytes:
-        """Vega, Vega-Lite and Vega-Embed as one script, gzipped; made when it is first asked for."""
+        """Return Vega, Vega-Lite and Vega-Embed as one gzipped script, made on the first request."""
         with self._turn:
             if not self._bundle:
                 self._bundle = gzip.compress(_run(_BUNDLE, b""), 6, mtime=0)
             return self._bundle
 
     def svg(self, spec: dict[str, Any]) -> bytes:
-        """A chart as a picture."""
+        """Return a chart as an SVG."""
         content = json.dumps(spec).encode()
         key = hashlib.sha256(content).digest()
         with self._turn:
@@ -150,5 +150,5 @@ def _run(code: str, content: bytes) -> bytes:
         )
     except (subprocess.SubprocessError, OSError) as error:
         note("a chart could not be drawn", level="warning", error=type(error).__name__)
-        raise Refusal(503, "no_chart", "this chart cannot be drawn now; the table beside it says the same", retry=5) from error
+        raise Refusal(503, "no_chart", "this chart cannot be drawn now; see the table next to it, or try again", retry=5) from error
     return done.stdout

@@ -1,4 +1,4 @@
-"""Two periods, or two kinds of people, beside each other: what differs, with a test."""
+"""The comparison of two periods or two groups of people: what differs, with a test."""
 
 from __future__ import annotations
 
@@ -25,23 +25,25 @@ SIDES = (("first", "From"), ("second", "To"))
 
 
 def see_comparison(answers: SharedAnswers, task: Task, visit: Visit, query: CompareQuery, raw: str) -> Seen:
-    """What differs between the two selections, or why that is not shown."""
+    """Return what differs between the two selections, or why that is not shown."""
     first = read_selection(task, SelectionText(query.first, query.stratum_first))
     second = read_selection(task, SelectionText(query.second, query.stratum_second))
     if not visit.sees:
-        return _nothing("Estimates are for this collector's analysts: sign in with a token to see them.")
+        return _nothing("Only analysts can see estimates: sign in with an access token.")
     try:
         changes = answers.compare(task.id, first, second, query.alpha, public=visit.public)
     except TooFew:
-        return _nothing(f"One of the two has fewer than {task.minimum_batch:,} reports: nothing is shown below that, as the task promises.")
+        return _nothing(
+            f"One of the two has fewer than {task.minimum_batch:,} reports. The task promises to show nothing below that number."
+        )
     except ParameterError as error:
-        told = "Choose two that have no reports in common: two periods, or two labels." if first.overlaps(second) else str(error)
+        told = "Choose two selections without common reports: two periods, or two labels." if first.overlaps(second) else str(error)
         return _nothing(told)
     return _told(changes, task, raw)
 
 
 def compare_body(seen: Seen, task: Task, query: CompareQuery, now: float) -> list[Node]:
-    """The page of a comparison."""
+    """Return the page of a comparison."""
     here = f"/tasks/{task.id.hex()}"
     sides = []
     for name, told in SIDES:
@@ -74,16 +76,12 @@ def _told(changes: Comparisons, task: Task, raw: str) -> Seen:
 
 
 def tell_change(asked: AskedQuestion, shown: SavedEstimate, changed: list[str], place: int, *, picture: str, titled: bool) -> Told:
-    """What changed, in a sentence, a chart and a table."""
+    """Return what changed, in a sentence, a chart and a table."""
     if shown.single:
         only = cell_text(shown.labels[0])
-        verdict = f"The {only} changed" if changed else f"The {only} did not change so much that chance could not explain it"
+        verdict = f"The {only} changed" if changed else f"The {only} did not change significantly"
     else:
-        verdict = (
-            f"{len(changed)} of {shown.family_size:,} values changed"
-            if changed
-            else "No value changed so much that chance could not explain it"
-        )
+        verdict = f"{len(changed)} of {shown.family_size:,} values changed" if changed else "No value changed significantly"
     charts = charts_for(shown, SHOWN)
     figures = [
         chart_figure(chart_name(place, number), f"{picture}&figure={number}", f"{told}; dashed: no change")

@@ -1,9 +1,8 @@
 """HTML as a tree of elements: every text is escaped when the tree is written, so no page can forget to.
 
-Names, questions and labels of tasks are written by strangers. A template engine escapes too, until somebody marks a text as safe or leaves
-the quotes of an attribute out; here there is no way to write markup but through ``element``, which also refuses inline styles, inline
-scripts and addresses of other origins. And a tree can be read: what a page's script keeps up to date is found in the same tree that the
-page was written from (``live_parts``), so both say the same.
+Strangers write the names, questions and labels of tasks. Template engines escape too, until somebody marks a text as safe or forgets the
+quotes of an attribute. Here, markup comes only from ``element``, which also refuses inline styles, inline scripts and addresses of other
+origins. And a tree can be read: the live data come from the same tree as the page (``live_parts``), so both show the same.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ ADDRESSES = frozenset({"href", "src", "action", "srcset"})
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
 _HERE = re.compile(r"(#|\?|/(?![/\\]))[^\s\\]*")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""What HTML cannot hold, and what would change the order in which a sentence is read."""
+"""Characters that HTML cannot contain, and those that change the direction of text."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Element:
         return f"<{self.tag}{opened}>{inside}</{self.tag}>"
 
     def get(self, name: str) -> str | None:
-        """An attribute."""
+        """Return an attribute."""
         return dict(self.attributes).get(name)
 
 
@@ -48,7 +47,7 @@ Node = Element | str
 
 
 def element(tag: str, *children: Node | None, **attributes: Any) -> Element:
-    """An element. ``class_`` is the attribute class, ``data_live`` is data-live; None and False leave an attribute out, True has no value.
+    """Return an element. ``class_`` sets class, ``data_live`` data-live; None and False omit an attribute, True writes it without a value.
 
     >>> print(element("p", element("b", "5 < 6"), " & more", class_="note", hidden=False))
     <p class="note"><b>5 &lt; 6</b> &amp; more</p>
@@ -59,22 +58,22 @@ def element(tag: str, *children: Node | None, **attributes: Any) -> Element:
     named = {name.rstrip("_").replace("_", "-"): value for name, value in attributes.items() if value is not None and value is not False}
     for name, value in named.items():
         if not _NAME.fullmatch(name) or name == "style" or name.startswith("on"):
-            raise ParameterError("attribute", name, allowed="no inline style or script", fix="put it into a file of assets")
+            raise ParameterError("attribute", name, allowed="no inline style or script", fix="move it to a file in assets")
         if name in ADDRESSES and not _HERE.fullmatch(str(value)):
-            raise ParameterError(name, value, allowed="an address on this origin", fix="a page asks nobody else for anything")
+            raise ParameterError(name, value, allowed="an address on this origin", fix="serve it from this collector")
     inside = tuple(child for child in children if child is not None)
     if not _NAME.fullmatch(tag) or tag == "style" or (tag == "script" and inside):
-        raise ParameterError("tag", tag, allowed="no inline style or script", fix="put it into a file of assets")
+        raise ParameterError("tag", tag, allowed="no inline style or script", fix="move it to a file in assets")
     return Element(tag, tuple((name, "" if value is True else str(value)) for name, value in named.items()), inside)
 
 
 def quoted(text: object) -> Element:
-    """A text that somebody else wrote, kept from changing the direction in which the rest is read."""
+    """Return a text from somebody else, isolated so that it cannot change the direction of the text around it."""
     return element("bdi", str(text))
 
 
 def table(caption: Node, heads: list[str], rows: Sequence[Sequence[Node]], *, live: str | None = None, empty: str = "") -> Element:
-    """A table whose first column names its rows; it scrolls by itself where the page is narrow."""
+    """Return a table whose first column names its rows; it scrolls on narrow screens."""
     body = [element("tr", element("th", element("bdi", row[0]), scope="row"), *(element("td", cell) for cell in row[1:])) for row in rows]
     if not rows and empty:
         body = [element("tr", element("td", empty, colspan=len(heads)))]
@@ -84,12 +83,12 @@ def table(caption: Node, heads: list[str], rows: Sequence[Sequence[Node]], *, li
 
 
 def text_of(node: Node) -> str:
-    """What a tree says, without its markup."""
+    """Return the text of a tree, without markup."""
     return "".join(map(text_of, node.children)) if isinstance(node, Element) else node
 
 
 def live_parts(tree: Element) -> dict[str, Any]:
-    """What a script keeps up to date: texts by their ``data-live``, rows of tables by their ``data-live-rows``."""
+    """Return the live data of a page: texts by their ``data-live``, rows of tables by their ``data-live-rows``."""
     texts: dict[str, str] = {}
     rows: dict[str, list[list[str]]] = {}
     for found in _walk(tree):

@@ -1,4 +1,4 @@
-"""The planner's figures: what every mechanism would tell, and what a shuffler or a collector that people had to trust would add."""
+"""The planner's figures: the errors of every mechanism, compared with a shuffler and with a trusted collector."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from deniable.tasks.plan import Plan, plan
 MOST_PEOPLE = 10**10
 LARGEST_DOMAIN = 1 << 20
 EPSILONS = tuple(0.1 * 10 ** (i / 6) for i in range(13))
-"""Where the chart's lines are computed: from 0.1 to 10."""
+"""The points of the chart's lines: from 0.1 to 10."""
 KEPT = 256
 DELTA = 1e-6
-"""Of the promise with a shuffler, which has no pure one."""
+"""The delta of the promise with a shuffler, which is never pure."""
 MOST_SHUFFLED = 10**7
-"""What holds for so many people holds for more, and is quick to compute."""
+"""What holds for this many people holds for more, and is quick to compute."""
 _turn = threading.Lock()
 
 
 class PlanQuery(Strict):
-    """What a visitor plans: how many people, at which epsilon, over how many values."""
+    """The settings of a plan: respondents, epsilon and number of values."""
 
     n: Annotated[int, Meta(ge=1, le=MOST_PEOPLE)] = 100_000
     epsilon: Annotated[float, Meta(ge=SMALLEST_EPSILON, le=LARGEST_EPSILON)] = 1.0
@@ -56,13 +56,13 @@ class Planned:
 
 
 def plan_for(query: PlanQuery) -> Planned:
-    """The figures behind a query; one is computed at a time, and the latest are remembered: this page is open to everyone."""
+    """Return the figures for a query. One is computed at a time, and the latest are cached: this page is open to everyone."""
     with _turn:
         return _plan(query.n, query.epsilon, query.domain_size)
 
 
 def central_error(n: int, epsilon: float) -> float:
-    """The standard error of a share if a trusted collector counted everyone and added Laplace noise of scale 1 / epsilon to each count.
+    """Return the standard error of a share from a trusted collector that adds Laplace noise of scale 1 / epsilon to each count.
 
     >>> round(central_error(1000, 1.0), 6)
     0.001414
@@ -71,7 +71,7 @@ def central_error(n: int, epsilon: float) -> float:
 
 
 def shuffled_error(found: Plan, epsilon: float) -> tuple[float, float]:
-    """The smallest standard error of a share if an honest shuffler mixed the reports, and the local epsilon that it allows.
+    """Return the smallest standard error of a share with an honest shuffler, and the local epsilon that it allows.
 
     Epsilon is then that of the whole batch, with delta = 10^-6, by the clone bound, which holds for every mechanism.
     """
@@ -95,7 +95,7 @@ def _local_epsilon(n: int, epsilon: float) -> float:
 
 @lru_cache(1 << 13)
 def _oracle(mechanism: str, domain_size: int, epsilon: float) -> FrequencySpec | None:
-    """A mechanism at a point of the chart; None where it does not reach. The same for every number of people."""
+    """Return a mechanism at a point of the chart, or None outside its range. The same for every number of people."""
     able, _ = oracles_for([mechanism], epsilon=epsilon, domain_size=domain_size)
     return able[0] if able else None
 
@@ -107,7 +107,7 @@ def _error(found: Plan, mechanism: str, epsilon: float) -> float:
 
 def _points(found: Plan) -> list[dict[str, Any]]:
     points: list[dict[str, Any]] = []
-    leading: set[str] = set()  # whatever is best at some epsilon: with a shuffler nothing else comes into question
+    leading: set[str] = set()  # the best at some epsilon: with a shuffler, no other can be best
     for epsilon in EPSILONS:
         errors = {spec.mechanism: _error(found, spec.mechanism, epsilon) for spec in found.specs}
         leading.add(min(errors, key=errors.__getitem__))

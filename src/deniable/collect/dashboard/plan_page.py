@@ -1,4 +1,4 @@
-"""The planner: what a survey would tell before anyone is asked, and what it costs that nobody has to be trusted."""
+"""The planner: the errors to expect from a survey before anyone is asked, and the price of trusting nobody."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from deniable.contract.verdict import Verdict
 
 
 class Field(NamedTuple):
-    """What can be planned: its name, what it is, what can be typed, and from where to where a slider goes."""
+    """A setting of the plan: its name and label, the values allowed, and the range of its slider."""
 
     name: str
     told: str
@@ -26,14 +26,14 @@ class Field(NamedTuple):
 
 
 FIELDS = (
-    Field("n", "People who report", 1, MOST_PEOPLE, "1", (100, 10_000_000)),
-    Field("epsilon", "Epsilon, the privacy cost", SMALLEST_EPSILON, LARGEST_EPSILON, "any", (0.1, 10)),
-    Field("domain_size", "Values to choose from", 2, LARGEST_DOMAIN, "1", (2, LARGEST_DOMAIN)),
+    Field("n", "Number of respondents", 1, MOST_PEOPLE, "1", (100, 10_000_000)),
+    Field("epsilon", "Epsilon (privacy cost)", SMALLEST_EPSILON, LARGEST_EPSILON, "any", (0.1, 10)),
+    Field("domain_size", "Number of possible values", 2, LARGEST_DOMAIN, "1", (2, LARGEST_DOMAIN)),
 )
 
 
 def see_plan(query: PlanQuery, raw: str) -> Seen:
-    """What a plan comes down to."""
+    """Return the figures of a plan."""
     found = plan_for(query)
     best = found.best
     width = 4 * best["frequency"]
@@ -50,8 +50,8 @@ def see_plan(query: PlanQuery, raw: str) -> Seen:
         for row in found.rows
     ]
     told = (
-        "Expected error of each mechanism: the standard error of a share, averaged over the values. × trusted: as a multiple of a trusted "
-        "collector's. 1 % liars: how far they can raise a share."
+        "Expected error of each mechanism: the standard error of a share, averaged over the values. × trusted: compared with a trusted "
+        "collector. Smallest share: detectable with 50 % power. 1 % false: how far 1 % false reports can raise a share."
     )
     result = element(
         "div",
@@ -67,18 +67,18 @@ def see_plan(query: PlanQuery, raw: str) -> Seen:
         _price(found),
         chart_figure("chart-plan", f"/plan/chart.svg{raw}", "Standard error of a share against epsilon, both logarithmic."),
         _legend(found),
-        table(told, ["mechanism", "error", "× trusted", "smallest share", "bits", "1 % liars"], lines, live="rows"),
+        table(told, ["mechanism", "error", "× trusted", "smallest share", "bits", "1 % false"], lines, live="rows"),
         element("p", _left_out(found), class_="note", data_live="left-out"),
     )
     return Seen(result, {"chart-plan": error_chart(found.points, query.epsilon)})
 
 
 def plan_body(seen: Seen, query: PlanQuery) -> list[Node]:
-    """The planner's page."""
+    """Return the planner's page."""
     fields = [_field(field, getattr(query, field.name)) for field in FIELDS]
     return [
         element("h1", "Planner"),
-        element("p", "What would a survey tell, before anyone is asked? All figures are closed forms, not simulations.", class_="when"),
+        element("p", "How accurate would a survey be? All figures are closed forms, not simulations.", class_="when"),
         element(
             "form",
             *fields,
@@ -86,7 +86,7 @@ def plan_body(seen: Seen, query: PlanQuery) -> list[Node]:
             method="get",
             action="/plan",
             class_="choice plan",
-            aria_label="What is planned",
+            aria_label="Settings of the plan",
         ),
         element("div", seen.result, id="result"),
     ]
@@ -95,10 +95,10 @@ def plan_body(seen: Seen, query: PlanQuery) -> list[Node]:
 def _price(found: Planned) -> Element:
     times = number(found.best["frequency"] / found.central)
     told = (
-        f"A trusted collector that sees every answer, and adds the noise itself, would be off by ± {percent(found.central)}. "
-        f"That nobody has to be trusted costs {times} times the error. With an honest shuffler in between, the whole batch keeps this "
-        f"epsilon (delta = 10⁻⁶) if each device spends {found.local_epsilon:.2g}, and the error is ± {percent(found.shuffled)}; "
-        f"if shuffler and collector work together, that larger epsilon holds: {Verdict(found.local_epsilon).title}."
+        f"A trusted collector that sees every answer and adds the noise itself would have a standard error of ± {percent(found.central)}. "
+        f"Trusting nobody costs {times} times that. With an honest shuffler, the whole batch keeps this epsilon (delta = 10⁻⁶) if each "
+        f"device spends {found.local_epsilon:.2g}, and the error is ± {percent(found.shuffled)}. If shuffler and collector work together, "
+        f"only that larger epsilon holds: {Verdict(found.local_epsilon).title}."
     )
     return element("p", told, class_="price", data_live="price")
 
@@ -118,7 +118,7 @@ def _legend(found: Planned) -> Element:
 
 
 def _left_out(found: Planned) -> str:
-    return f"Left out: {'; '.join(found.left_out)}." if found.left_out else "Every mechanism can count these values."
+    return f"Left out: {'; '.join(found.left_out)}." if found.left_out else "All mechanisms can count these values."
 
 
 def _field(field: Field, value: float) -> Element:

@@ -1,4 +1,4 @@
-"""What there is to see, by the name that the table of pages gives it: from a visit to an answer."""
+"""The views, named as in the table of pages: from a visit to a response."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class SignInQuery(Strict):
 
 
 class Views:
-    """Everything that is asked for by GET."""
+    """Answers every GET request."""
 
     def __init__(self, collector: Collector, publications: str, lifetime: float) -> None:
         self._collector = collector
@@ -89,7 +89,7 @@ class Views:
     # --- one task ---
 
     def task(self, visit: Visit) -> Response:
-        """A task and what its reports say."""
+        """A task and its results."""
         live, seen, query = self._see_task(visit, TaskQuery)
         stored = next((row for row in self._collector.store.tasks() if row.id == visit.task), None)
         if stored is None:
@@ -101,7 +101,7 @@ class Views:
         return page(visit, live.task.question, *body, *about, script=_script(visit, TaskQuery))
 
     def task_live(self, visit: Visit) -> Response:
-        """What of it changes."""
+        """Its live data."""
         return _live(self._see_task(visit, TaskQuery)[1])
 
     def task_chart(self, visit: Visit) -> Response:
@@ -110,15 +110,15 @@ class Views:
         return self._picture(seen, chart_name(query.question, query.figure), query.theme)
 
     def estimate_json(self, visit: Visit) -> Response:
-        """The estimates for programs."""
+        """The estimates as JSON."""
         return json_response(self._estimate(visit).to_json())
 
     def estimate_parquet(self, visit: Visit) -> Response:
-        """The estimates as a table."""
+        """The estimates as Parquet."""
         return Response(self._estimate(visit).to_parquet(), media_type=PARQUET)
 
     def answer(self, visit: Visit) -> Response:
-        """Where a person answers it."""
+        """The survey page."""
         live = self._live(visit)
         body = answer_body(live, self._collector.clock())
         asks = [relay.url for relay in live.task.mixing.shufflers] if live.task.mixing else []
@@ -128,7 +128,7 @@ class Views:
         """The survey of the task with a name; a choice if several have it."""
         found = [live for live in self._collector.admission.tasks.values() if live.task.name == visit.name]
         if not found:
-            raise Refusal(404, "unknown_task", f'no task here is called "{visit.name[:80]}"')
+            raise Refusal(404, "unknown_task", f'this collector has no task "{visit.name[:80]}"')
         if len(found) > 1:
             return page(visit, "Which one?", *several_body(found, self._collector.clock()), status=300)
         return Response(status_code=307, headers={"location": ANSWER.format(id=found[0].task.id.hex())})
@@ -174,7 +174,7 @@ class Views:
         return self._picture(see_plan(query, ""), "chart-plan", query.theme)
 
     def ledger(self, visit: Visit) -> Response:
-        """What this browser has told."""
+        """The browser's privacy ledger."""
         return page(visit, "My ledger", *ledger_body(), script=Script("ledger.js", "", self._lifetime))
 
     def log(self, visit: Visit) -> Response:
@@ -192,11 +192,11 @@ class Views:
         return page(visit, "Sign in", *sign_in_body(where_to(query.next)))
 
     def asset(self, visit: Visit) -> Response:
-        """A file that pages bring along."""
+        """A static file."""
         return asset(visit.asset, self._drawing, visit.tag)
 
     def client(self, visit: Visit) -> Response:
-        """A module of the browser's client."""
+        """A module of the browser client."""
         return asset(CLIENT + visit.asset, self._drawing, visit.tag)
 
     # --- inside ---
@@ -218,7 +218,7 @@ class Views:
     def _estimate(self, visit: Visit) -> Answer:
         live, query = self._live(visit), read_query(TaskQuery, asked(visit, TaskQuery))
         if not visit.sees:
-            raise Refusal(403, "not_signed_in", "estimates are for analysts who have signed in")
+            raise Refusal(403, "not_signed_in", "sign in as an analyst to see estimates")
         selection = read_selection(live.task, SelectionText(query.period, query.stratum))
         try:
             return self._answers.estimate(live.task.id, selection, public=visit.public)
@@ -227,7 +227,7 @@ class Views:
 
     def _picture(self, seen: Seen, name: str, theme: str) -> Response:
         if name not in seen.charts:
-            raise Refusal(404, "no_chart", "there is no such chart")
+            raise Refusal(404, "no_chart", "no such chart")
         return Response(self._drawing.svg(alone(seen.charts[name], theme)), media_type=KINDS[".svg"])
 
 
@@ -240,6 +240,6 @@ def _live(seen: Seen) -> Response:
 
 
 def _raw(visit: Visit, kind: type[Strict]) -> str:
-    """The query as it can stand in an address."""
+    """Return the query, quoted for an address."""
     query = asked(visit, kind)
     return f"?{quote(query, safe='=&%+:.,-_~')}" if query else ""

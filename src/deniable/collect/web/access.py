@@ -62,7 +62,7 @@ def list_tokens(catalog: Catalog) -> list[Token]:
 class Access:
     """Checks the token of a request.
 
-    Every token is looked up, so a flood of wrong ones never locks out a right one. After ``FAILURES_PER_SECOND`` wrong tokens in one second,
+    Every token is looked up, so a flood of wrong ones never locks out a right one. After ``FAILURES_PER_SECOND`` wrong tokens in a second,
     further wrong tokens get status 429. The limit does not depend on IP addresses.
     """
 
@@ -107,5 +107,4 @@ class Access:
 
 def digest_of(token: str) -> bytes:
     """Return the digest that is stored for a token."""
-
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()

@@ -43,11 +43,11 @@ async function draw(place, spec) {
   const options = { ast: true, actions: false, defaultStyle: false, tooltip: false, renderer: "svg", config: config() };
   const { finalize } = await embed(place, spec, options);
   drawn.set(place, { text: JSON.stringify(spec), spec, finalize });
-  place.querySelector("svg").setAttribute("aria-hidden", "true"); // the figure has a name, and the table beside it says the same
+  place.querySelector("svg").setAttribute("aria-hidden", "true"); // the figure has a name, and the table next to it shows the same
   before?.finalize();
 }
 
-// Draws the charts of a page, each in the element that has its name. What has not changed stays.
+// Draw the charts of a page, each in the element of its name. Unchanged charts stay.
 export async function show(charts) {
   for (const place of document.querySelectorAll("[data-chart]")) {
     const spec = charts[place.dataset.chart];

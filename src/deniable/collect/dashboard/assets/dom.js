@@ -1,6 +1,6 @@
-// Elements from texts: a page's script has no other way to write, so no text of a stranger can become markup.
+// Elements from texts: the only way in which scripts write, so a stranger's text never becomes markup.
 
-// What cannot be shown, and what would change the order in which a sentence is read; the same as in html.py.
+// Characters that cannot be shown, and those that change the direction of text; the same as in html.py.
 const CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]/gu;
 
 export const clean = (text) => String(text).replace(CONTROL, "\ufffd");
@@ -19,7 +19,7 @@ export function make(tag, attributes = {}, ...children) {
 // A text that somebody else wrote.
 export const quoted = (text) => make("bdi", {}, text);
 
-// Names and what they stand for.
+// A list of names and values.
 export function facts(pairs) {
   const groups = Object.entries(pairs).map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value)));
   return make("dl", { class: "facts" }, ...groups);
@@ -32,7 +32,7 @@ export function bytes(data) {
   return make("details", {}, make("summary", {}, told), make("pre", { tabindex: "0", "aria-label": told }, digits));
 }
 
-// Says what went wrong, or that nothing does any more.
+// Show what went wrong; an empty text hides it.
 export function trouble(text) {
   const place = document.getElementById("trouble");
   place.hidden = !text;

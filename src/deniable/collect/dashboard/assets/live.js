@@ -1,4 +1,4 @@
-// Keeps the page of a task up to date while reports come in. Without it, loading the page again does the same.
+// Keeps a task's page up to date while reports come in. Without JavaScript, reloading the page does the same.
 
 import { ask, fits, update } from "./parts.js";
 
@@ -20,13 +20,13 @@ async function look() {
       await update(news);
       main.dataset.liveState = "up to date";
     } catch (error) {
-      main.dataset.liveState = `not up to date: ${error.message}`; // a network that is away may come back
+      main.dataset.liveState = `not up to date: ${error.message}`; // the network may come back
     }
   }
   if (result.hasAttribute("data-live-open")) timer = setTimeout(look, 1000 * SECONDS);
 }
 
-// What changes by itself can be stopped.
+// People can stop what changes automatically.
 function addPause() {
   const button = document.createElement("button");
   button.type = "button";
@@ -34,7 +34,7 @@ function addPause() {
   button.textContent = "Pause updates";
   button.addEventListener("click", () => {
     paused = !paused;
-    button.textContent = paused ? "Go on with updates" : "Pause updates";
+    button.textContent = paused ? "Resume updates" : "Pause updates";
     look();
   });
   const state = result.querySelector(".fresh");

@@ -1,4 +1,4 @@
-// Brings a page up to date: texts and rows as the server wrote them, always as text and never as markup.
+// Updates a page: texts and rows as the server wrote them, always as text and never as markup.
 
 import { show } from "./chart.js";
 
@@ -20,7 +20,7 @@ function row(cells) {
   return line;
 }
 
-// Whether what is there and what is new have the same parts: if not, the page has to be loaded anew.
+// Return true if the page and the news have the same parts; otherwise, reload the page.
 export function fits(news) {
   const same = (elements, key, found) => {
     const here = new Set(elements.map((element) => element.dataset[key]));

@@ -1,4 +1,4 @@
-// The planner: a slider beside each number, and figures that follow it. Without it, the button computes the same.
+// The planner: a slider next to each number, and figures that follow it. Without JavaScript, the button computes the same.
 
 import { Verdict } from "./client/verdict.js";
 import { ask, update } from "./parts.js";
@@ -30,7 +30,7 @@ function soon() {
   timer = setTimeout(compute, 150);
 }
 
-// A slider in equal ratios, from where to where the number says.
+// A logarithmic slider over the range in the number's attributes.
 function addSlider(box) {
   const slider = document.createElement("input");
   const whole = box.step === "1";

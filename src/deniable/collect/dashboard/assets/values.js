@@ -1,4 +1,4 @@
-// What a person may answer: the values of a domain, how they are called, and how they are read from the fields of a page.
+// The answers that people can give: the values of a domain, their names, and how to read them from the fields of a page.
 
 import { taskDomain } from "./client/answerable.js";
 import { fromHex } from "./client/index.js";
@@ -25,7 +25,7 @@ export function listed(names, most = 12) {
   return names.length > most ? [...parts, ` and ${(names.length - most).toLocaleString("en")} more`] : parts;
 }
 
-// How the text of a field is read, where no page says it.
+// How to read the text of a field, where the page does not say it.
 export function kindOf(domain) {
   if (domain.labels) return "label";
   if (domain.position) return domain.times ? (domain.aware ? "time" : "clock") : "number";
@@ -41,7 +41,7 @@ export function parse(domain, kind, text) {
   return kind === "bytes" ? (fromHex(text.toLowerCase()) ?? text) : text;
 }
 
-// What the fields of a form say: a value, or a record where several things are asked; null for no answer.
+// The answer in a form: a value, or a record for several questions; null for no answer.
 export function readAnswer(form, task, questions) {
   const record = {};
   for (const field of form.querySelectorAll("[data-answer]")) {
@@ -56,7 +56,7 @@ export function readAnswer(form, task, questions) {
   return "" in record ? record[""] : record;
 }
 
-// The labels that are sent as they are.
+// The labels, which are sent without noise.
 export function readStrata(form, task) {
   const chosen = [...form.querySelectorAll("[data-stratum]")].map((field) => {
     const [name, labels] = task.strata[Number(field.dataset.stratum)];

@@ -1,4 +1,5 @@
-// How strong a promise is, as pages show it: in words first, and in a color that says the same. The server writes the same list.
+// The strength of a promise, in words first, and in a matching color. The server writes the same list.
+
 
 import { verdicts } from "./client/index.js";
 import { make } from "./dom.js";
