@@ -1,7 +1,7 @@
-"""What a shuffled batch is worth: its price by the number of reports in it, and whether that keeps what the task claims.
+"""The epsilon of a shuffled batch by its number of reports, and whether it keeps the task's claim.
 
-Counted are distinct reports without dummies, and of those the share that the task assumes to come from honest, distinct people. Where
-crowds are thresholded, the noisy counts have their own price: it is added, and each of the two gets half of delta.
+Only distinct reports count, without dummies, and of those the share that the task assumes to come from honest, distinct people. With a
+threshold, the noisy counts cost epsilon as well: the two costs are added, with half of delta each.
 """
 
 from __future__ import annotations
@@ -20,34 +20,36 @@ from deniable.shuffle import threshold as thresholds
 
 
 def price(task: Task, reports: int) -> Guarantee:
-    """The promise to each person in a batch with so many reports; ParameterError if nobody honest is assumed to be in it."""
+    """Return the guarantee for each person in a batch of this many reports; raise ParameterError if none is assumed honest."""
     return price_of(spec_of(task), mixing_of(task), reports)
 
 
 @lru_cache(maxsize=1024)
 def price_of(spec: Spec, mixing: Mixing, reports: int) -> Guarantee:
-    """The same for a mechanism and a mixing that no task has yet."""
+    """Return the same for a mechanism and a mixing without a task."""
     return thresholds.price(spec, n=mixing.people(reports), delta=mixing.delta, threshold=mixing.threshold)
 
 
 @lru_cache(maxsize=64)
 def shares(mixing: Mixing) -> tuple[float, float]:
-    """The delta that is left for the shuffling, and the epsilon that the threshold costs."""
+    """Return the delta left for shuffling, and the epsilon that the threshold costs."""
     if mixing.threshold is None:
         return mixing.delta, 0.0
     return mixing.delta / 2, account(thresholds.threshold_event(mixing.threshold), delta=mixing.delta / 2).epsilon
 
 
 def check_claim(task: Task) -> None:
-    """ParameterError if the smallest batch that a task allows would not keep what it claims."""
+    """Raise unless the smallest batch that a task allows keeps its claim."""
     check_claim_of(spec_of(task), mixing_of(task))
 
 
 def check_claim_of(spec: Spec, mixing: Mixing) -> None:
-    """The same for a mechanism and a mixing that no task has yet."""
+    """Raise in the same way for a mechanism and a mixing without a task."""
     people = mixing.people(mixing.minimum)
     if people < 1:
-        raise ParameterError("honest", mixing.honest, allowed="one honest person or more in the smallest batch", fix="raise the minimum")
+        raise ParameterError(
+            "honest", mixing.honest, allowed="one honest person or more in the smallest batch", fix="raise minimum in [shuffle]"
+        )
     found = price_of(spec, mixing, mixing.minimum).epsilon
     if found <= mixing.epsilon:
         return
@@ -56,7 +58,7 @@ def check_claim_of(spec: Spec, mixing: Mixing) -> None:
 
 
 def spec_of(task: Task) -> Spec:
-    """The mechanism of a task of shuffle trust, which asks everybody the same question."""
+    """Return the mechanism of a shuffled task, which asks everyone the same question."""
     (question,) = task.survey.questions
     return question.spec
 
@@ -64,6 +66,6 @@ def spec_of(task: Task) -> Spec:
 def _fix(spec: Spec, mixing: Mixing) -> str:
     delta, extra = shares(mixing)
     if extra >= mixing.epsilon:
-        return "the threshold alone costs more: give it a larger sigma"
+        return "raise sigma in threshold: the threshold alone costs more"
     people = people_for(spec, epsilon=mixing.epsilon - extra, delta=delta)
-    return f'{people:,} honest people would keep it: raise minimum, or leave it to epsilon = "auto"'
+    return f'raise minimum ({people:,} honest people would be enough), or write epsilon = "auto"'

@@ -1,6 +1,6 @@
-"""Protocols in a task file: a ``[protocol]`` by its name in the registry, or a ``[search]``, with their settings.
+"""Protocols in a task file: a ``[protocol]`` by its registered name, or a ``[search]``, with their settings.
 
-What searching needs is imported when it is first needed: a collector that publishes nothing starts without.
+Searches are imported on first use: a collector that publishes nothing starts without them.
 """
 
 from __future__ import annotations
@@ -23,30 +23,32 @@ from deniable.core.declared_protocol import make, read_settings
 from deniable.errors import ParameterError
 
 TIMED = "round"
-"""How long a round takes: the task's to say, not the protocol's."""
+"""The length of a round: a setting of the task, not of the protocol."""
 SEARCHES = "deniable.tasks.heavy_hitters."
-"""Where the protocols live that find values which nobody listed."""
+"""The package of protocols that find values without a list."""
 MOST_BITS, MOST_ROUNDS = 18, 512
 
 
 def read_protocol(content: Mapping[str, Any], *, epsilon: float, people: int) -> tuple[Protocol, str]:
-    """The protocol behind ``protocol = "HaarHRR"`` or a table ``[protocol]``, and why it is asked in this way."""
+    """Return the protocol of ``protocol = "HaarHRR"`` or a table ``[protocol]``, and the reason for choosing it."""
     table = {"name": content["protocol"]} if isinstance(content["protocol"], str) else content["protocol"]
     if not isinstance(table, Mapping) or "name" not in table:
         allowed = "a name, or a table with name = ... and its settings"
-        raise ParameterError("protocol", content["protocol"], allowed=allowed, fix='as in protocol = "HaarHRR"')
+        raise ParameterError("protocol", content["protocol"], allowed=allowed, fix='write protocol = "HaarHRR", for example')
     made = _named(table["name"])
     own = {key: value for key, value in table.items() if key not in ("name", TIMED)}
     protocol = _first_state(made, own, content, epsilon, people)
-    chosen = getattr(protocol, "why", "")  # where a part of it was left open
+    chosen = getattr(protocol, "why", "")  # where the file leaves a part of it open
     return protocol, f"{made.kind}: named in the file{'; ' * bool(chosen)}{chosen}"
 
 
 def read_search(content: Mapping[str, Any], *, epsilon: float, people: int) -> tuple[Protocol, str]:
-    """The protocol behind a table ``[search]``: one of those that find values which nobody listed."""
+    """Return the protocol of a table ``[search]``, which finds frequent values without a list."""
     search = content["search"]
     if not isinstance(search, Mapping) or "domain" not in content:
-        raise ParameterError("search", search, allowed="a table, beside a [domain]", fix="say what is searched, as in text = 16")
+        raise ParameterError(
+            "search", search, allowed="a table, together with a [domain]", fix="add [domain] with the values to search, such as text = 16"
+        )
     name = search.get("protocol", "auto")
     searches = {kind: made for kind, made in PROTOCOLS.load(name).items() if made.__module__.startswith(SEARCHES)}
     if name not in ("auto", *searches):
@@ -58,12 +60,12 @@ def read_search(content: Mapping[str, Any], *, epsilon: float, people: int) -> t
 
 
 def takes_domain(made: type[Protocol]) -> bool:
-    """Whether people answer with values of a ``[domain]``, and not with records or points that a protocol describes otherwise."""
+    """Return True if people answer with values of a ``[domain]``, not with records or points that the protocol itself describes."""
     return any(field.name == "domain" for field in fields(made))  # type: ignore[arg-type]  # every protocol is a dataclass
 
 
 def _local(found: Mapping[str, type[Protocol]]) -> list[str]:
-    """The names of the protocols that a collector can ask with."""
+    """Return the names of the protocols that a collector can run."""
     return sorted(kind for kind, made in found.items() if made.trust == LOCAL and not made.needs and kind != Survey.kind)
 
 
@@ -76,9 +78,9 @@ def _named(name: object) -> type[Protocol]:
 
 
 def _instead(name: object, found: Mapping[str, type[Protocol]]) -> str:
-    """What to do with a name that the library has, though no collector can ask with it; "" for other names."""
+    """Return what to do about a name that the library has but that no collector can run; "" for other names."""
     if name == Survey.kind:
-        return "leave it out: a survey is a [domain], or [[questions]]"
+        return "leave it out: for a survey, write [domain] or [[questions]]"
     if isinstance(name, str) and name in found:
         model, needs = found[name].trust, found[name].needs
         if model == SHUFFLE:
@@ -87,18 +89,18 @@ def _instead(name: object, found: Mapping[str, type[Protocol]]) -> str:
         return f"{instead}: it needs {needs}"
     for module in pkgutil.iter_modules(importlib.import_module("deniable.tasks").__path__, "deniable.tasks."):
         if name in getattr(importlib.import_module(module.name), "__all__", ()):
-            return f"use {module.name}.{name} in Python: it is no protocol that asks people in rounds"
+            return f"use {module.name}.{name} in Python: it is not a protocol that asks in rounds"
     return ""
 
 
 def _first_state(made: type[Protocol], own: Mapping[str, Any], content: Mapping[str, Any], epsilon: float, people: int) -> Protocol:
-    """A protocol in its first state, which a collector can open and read back."""
+    """Return a protocol in its initial state, checked to open."""
     settled: dict[str, Any] = {"epsilon": epsilon, "people": people}
     takes = takes_domain(made)
     if takes != ("domain" in content):
-        allowed = f"a [domain] beside {made.kind}" if takes else f"no [domain] beside {made.kind}"
-        fix = 'say what an answer may be, as in integers = [0, 100] or sets = { categories = ["tea", "milk"] }'
-        raise ParameterError("domain", content.get("domain"), allowed=allowed, fix=fix if takes else "its own settings say what is asked")
+        allowed = f"a [domain] with {made.kind}" if takes else f"no [domain] with {made.kind}"
+        fix = 'add a [domain] with the possible answers, such as integers = [0, 100] or sets = { categories = ["tea", "milk"] }'
+        raise ParameterError("domain", content.get("domain"), allowed=allowed, fix=fix if takes else "describe the answers in [protocol]")
     if takes:
         settled["domain"] = _domain_of(made, content["domain"])
     protocol: Protocol = make(made, read_settings(made, own), settled)
@@ -112,29 +114,38 @@ def _domain_of(made: type[Protocol], content: object) -> Any:
     domain, candidates = read_domain(content)
     if isinstance(domain, Subsets) != (get_type_hints(made)["domain"] is Subsets):
         allowed = f"single values, which {made.kind} asks about" if isinstance(domain, Subsets) else f"sets, which {made.kind} asks about"
-        raise ParameterError("domain", domain, allowed=allowed, fix='sets are written sets = { categories = ["tea", "milk"] }')
+        raise ParameterError(
+            "domain",
+            domain,
+            allowed=allowed,
+            fix='write sets = { categories = ["tea", "milk"] } for sets, and categories = [...] for single values',
+        )
     if candidates is not None:
-        allowed = f"none in a search or another protocol, such as {made.kind}"
-        raise ParameterError("candidates", candidates, allowed=allowed, fix="leave them out, or leave out the protocol to count them")
+        allowed = f"none for a search or another protocol, such as {made.kind}"
+        raise ParameterError(
+            "candidates", candidates, allowed=allowed, fix="leave out the candidates; or leave out the protocol to count them"
+        )
     if isinstance(domain, Numbers) and made.__module__.startswith("deniable.tasks.heavy_hitters"):
-        raise ParameterError("domain", domain, allowed="values that can be frequent", fix="leave out [search] for the mean of numbers")
+        raise ParameterError(
+            "domain", domain, allowed="values that can be frequent", fix="leave out [search] to estimate the mean of numbers"
+        )
     return domain
 
 
 def _check_size(protocol: Any) -> None:
-    """Refuse a search whose rounds no collector could open: devices fetch the prefixes that a round asks about."""
+    """Raise if the rounds of a search would be too large: devices fetch all prefixes of a round."""
     from deniable.tasks.heavy_hitters.pem import PEM
     from deniable.tasks.heavy_hitters.prefixes import LARGEST_LIST
 
     for name in ("k", "keep"):
         if getattr(protocol, name, 1) > LARGEST_LIST:
-            raise ParameterError(name, getattr(protocol, name), allowed=f"at most {LARGEST_LIST}", fix="search for fewer values")
+            raise ParameterError(name, getattr(protocol, name), allowed=f"at most {LARGEST_LIST}", fix=f"lower {name}")
     if isinstance(protocol, PEM):
         steps = [after - before for before, after in pairwise(protocol.lengths)]
         bits = max(protocol.lengths[0], *(step + protocol.keep.bit_length() for step in steps), 0)
         if bits > MOST_BITS:
-            fix = "search for fewer values, or in shorter steps: step_bits = 8"
+            fix = "lower k or keep, or write step_bits = 8 for shorter steps"
             raise ParameterError("step_bits", bits, allowed=f"rounds about at most 2^{MOST_BITS} prefixes", fix=fix)
         if len(protocol.lengths) * protocol.rounds > MOST_ROUNDS:
             rounds = len(protocol.lengths) * protocol.rounds
-            raise ParameterError("domain", f"{rounds} rounds", allowed=f"at most {MOST_ROUNDS}", fix="shorten the values")
+            raise ParameterError("domain", f"{rounds} rounds", allowed=f"at most {MOST_ROUNDS}", fix="use a domain with shorter values")

@@ -1,6 +1,6 @@
-"""What a task file asks: its domains, mechanisms, questions or search, with everything resolved that was left open.
+"""The questions of a task file: domains, mechanisms, questions or search, with every open choice resolved.
 
-What choosing and searching need is imported when it is first needed: a collector that publishes nothing starts without.
+Whatever chooses or searches is imported on first use: a collector that publishes nothing starts without it.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ from deniable.core.declared_protocol import make, settings_of
 from deniable.errors import DeniableError, ParameterError
 
 BESIDE = {
-    "questions": ("a question has its own domain and mechanism", ("domain", "mechanism", "search", "protocol")),
-    "search": ("a search has an oracle = ... of its own", ("mechanism", "protocol")),
-    "protocol": ("a protocol has its own way of asking", ("mechanism",)),
+    "questions": ("move it into each of the [[questions]]", ("domain", "mechanism", "search", "protocol")),
+    "search": ("leave it out, or choose the oracle = ... in [search]", ("mechanism", "protocol")),
+    "protocol": ("leave it out: the protocol chooses its mechanisms", ("mechanism",)),
 }
-"""What is not said beside what, and why."""
+"""Keys that exclude each other, with the reason."""
 RANGE = ("low", "high", "steps", "clip")
-"""How a range may be said of a mechanism: the file says it of the domain."""
+"""Parameters of mechanisms that a file sets in its domain."""
 REPORT_BYTES = 1 << 16
-"""What a device sends at most for one answer."""
+"""The most bytes that a device sends for one answer."""
 
 
 class Questionnaire(NamedTuple):
-    """What is asked, and in a sentence for each question why it is asked in this way."""
+    """The protocol that asks, with a sentence for each question on why it asks this way."""
 
     protocol: Protocol
     reasons: tuple[str, ...]
 
 
 def read_asking(content: Mapping[str, Any], *, name: str, epsilon: float, people: int) -> Questionnaire:
-    """The protocol behind ``[domain]`` and ``[mechanism]``, ``[[questions]]``, ``[domain]`` and ``[search]``, or ``[protocol]``."""
+    """Return the protocol for ``[domain]`` and ``[mechanism]``, ``[[questions]]``, ``[domain]`` and ``[search]``, or ``[protocol]``."""
     for one, (fix, others) in BESIDE.items():
         for other in others:
             if one in content and other in content:
-                raise ParameterError("task", other, allowed=f"no {other} beside {one}", fix=fix)
+                raise ParameterError("task", other, allowed=f"no {other} together with {one}", fix=fix)
     for table, read in (("search", read_search), ("protocol", read_protocol)):
         if table in content:
             protocol, why = read(content, epsilon=epsilon, people=people)
@@ -56,7 +56,9 @@ def read_asking(content: Mapping[str, Any], *, name: str, epsilon: float, people
             return Questionnaire(protocol, (why,))
     if "questions" not in content:
         if "domain" not in content:
-            raise ParameterError("task", sorted(content), allowed="a task with [domain] or [[questions]]", fix="as in yes_no = true")
+            raise ParameterError(
+                "task", sorted(content), allowed="a task with [domain] or [[questions]]", fix="add [domain] with yes_no = true, for example"
+            )
         question, why = _question(content, name, Identity(), Fraction(1), epsilon=epsilon, people=people)
         return Questionnaire(Survey((question,)), (why,))
     entries = content["questions"]
@@ -78,11 +80,16 @@ def _question(
 
     domain, candidates = read_domain(content["domain"])
     if isinstance(domain, Subsets):
-        raise ParameterError("domain", domain, allowed="sets beside a [protocol] that asks about them", fix='as in name = "SVIM"')
+        raise ParameterError(
+            "domain",
+            domain,
+            allowed="sets together with a [protocol] that asks about them",
+            fix='add [protocol] with name = "SVIM", for example',
+        )
     asked = _range_of(content["domain"], domain) if isinstance(domain, Numbers) else {"domain": domain}
     spec, why = _mechanism(content.get("mechanism", "auto"), asked, candidates, epsilon, people)
     if candidates is None and not isinstance(domain, Numbers) and not (domain.listed and domain.size <= LARGEST_LISTING):
-        allowed = f"a domain that can be listed, or candidates = [...]: {spec.mechanism} cannot say what nobody named"
+        allowed = f"a domain that can be listed, or candidates = [...]: {spec.mechanism} counts only values that are named"
         fix = 'name candidates = [...] in [domain], or let a [search] with protocol = "PEM" find them'
         raise ParameterError("domain", domain, allowed=allowed, fix=fix)
     question = Question(name=name, spec=spec, encoder=encoder, share=share, candidates=candidates)
@@ -91,19 +98,21 @@ def _question(
 
 
 def _check_reports(questions: Iterable[Question]) -> None:
-    """Refuse questions whose answers are too long to be sent."""
+    """Raise if the reports to a question are too long to send."""
     for spec in {question.spec for question in questions}:
         size = sum(column.row_bytes for column in spec.layout)
         if size > REPORT_BYTES:
-            allowed, fix = f"reports of {REPORT_BYTES:,} bytes at most", '"auto" finds one with small reports'
+            allowed, fix = f"reports of {REPORT_BYTES:,} bytes at most", 'write "auto" to choose one with small reports'
             raise ParameterError("mechanism", f"{spec.mechanism}, {size:,} bytes", allowed=allowed, fix=fix)
 
 
 def _mechanism(content: object, asked: dict[str, Any], candidates: Any, epsilon: float, people: int) -> tuple[Spec, str]:
-    """``asked`` is a domain, or the range of numbers whose grid is left to the mechanism."""
+    """Return the mechanism and why; ``asked`` is a domain, or a range of numbers whose grid the mechanism chooses."""
     table = {"name": content} if isinstance(content, str) else content
     if not isinstance(table, Mapping):
-        raise ParameterError("mechanism", content, allowed="a name, or a table with name = ...", fix='"auto" chooses one')
+        raise ParameterError(
+            "mechanism", content, allowed="a name, or a table with name = ...", fix='write "auto" to let the collector choose one'
+        )
     own = {key: value for key, value in table.items() if key != "name"}
     name = table.get("name", "auto")
     importlib.import_module("deniable.client")  # registers the mechanisms
@@ -122,13 +131,13 @@ def _mechanism(content: object, asked: dict[str, Any], candidates: Any, epsilon:
         other = "it counts values, as in integers = [0, 100]" if numeric else "it is for numbers = { low = 0, high = 100 }"
         fix = other if isinstance(name, str) and name in MECHANISMS else did_you_mean(name, known)
         raise ParameterError("mechanism", name, allowed=f"auto or one of {known}", fix=fix)
-    settings = [each for each in settings_of(MECHANISMS[name]) if not numeric or each not in RANGE]  # which stands in [domain]
+    settings = [each for each in settings_of(MECHANISMS[name]) if not numeric or each not in RANGE]  # [domain] has those
     check_names(name, own, [], settings)
     return make(MECHANISMS[name], own, {**asked, "epsilon": epsilon}), f"{name}: named in the file"
 
 
 def _range_of(content: Mapping[str, Any], domain: Numbers) -> dict[str, Any]:
-    """What a mechanism is told: the domain, or without steps in the file the range alone, and the mechanism takes a grid that suits it."""
+    """Return the settings for a mechanism: the domain; or, without steps in the file, the range, and the mechanism chooses the grid."""
     if "steps" in content["numbers"]:
         return {"domain": domain}
     return {"low": domain.low, "high": domain.high, "clip": domain.clip}

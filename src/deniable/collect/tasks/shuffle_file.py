@@ -1,13 +1,13 @@
-"""Shuffle trust in a task file: the table ``[shuffle]``, and the local epsilon that a claim about shuffled batches allows.
+"""Shuffle trust in a task file: the table ``[shuffle]``, and the local epsilon that its claim about batches allows.
 
 ::
 
     trust = "shuffle"
-    epsilon = "auto"                 # the largest local epsilon with which the smallest batch keeps the claim, at most 6 for all answers
-                                     # together without weak_privacy; or a number
+    epsilon = "auto"                 # the largest local epsilon that keeps the claim in the smallest batch (at most 6 for all answers
+                                     # together, without weak_privacy); or a number
 
     [shuffle]
-    epsilon = 0.5                    # claimed of every batch, if a shuffler is honest
+    epsilon = 0.5                    # claimed for every batch, if a shuffler is honest
     delta = 1e-6
     minimum = 1000                   # reports in the smallest batch; left out: minimum_batch
     honest = "9/10"                  # the share of people who are assumed honest; left out: all
@@ -40,25 +40,28 @@ from deniable.shuffle.threshold import shift_of
 AUTO = "auto"
 DELTA = 1e-6
 DIGITS = 1000
-"""An epsilon that is chosen is a multiple of 1 / 1000: people read it."""
+"""An automatic epsilon is a multiple of 1 / 1000, so that people can read it."""
 
 
 def read_trust(content: Mapping[str, Any]) -> str:
-    """The trust model of a task file; ``model`` is an older name of it."""
+    """Return the trust model of a task file; ``model`` is its older name."""
     trust = content.get("trust", content.get("model", LOCAL))
     if trust not in MODELS or content.get("model", trust) != trust:
-        raise ParameterError("trust", trust, allowed=f"one of {list(MODELS)}", fix=f'leave it out for "{LOCAL}"')
+        raise ParameterError("trust", trust, allowed=f"one of {list(MODELS)}", fix=f'leave out trust for "{LOCAL}"')
     if (trust == SHUFFLE) != ("shuffle" in content):
         raise ParameterError("trust", trust, allowed=f'"{SHUFFLE}" and a table [shuffle], or neither', fix='write trust = "shuffle"')
     if content["epsilon"] == AUTO and trust != SHUFFLE:
         raise ParameterError(
-            "epsilon", AUTO, allowed=f'a number, or "{AUTO}" under shuffle trust', fix="common choices lie between 0.1 and 4"
+            "epsilon",
+            AUTO,
+            allowed=f'a number, or "{AUTO}" under shuffle trust',
+            fix="write epsilon = 1.0, for example; values from 0.1 to 4 are common",
         )
     return str(trust)
 
 
 def read_shuffled(content: Mapping[str, Any], *, people: int) -> tuple[float, Questionnaire, Mixing]:
-    """The local epsilon, what is asked with it, and the mixing of a task file of shuffle trust; the claim is checked."""
+    """Return the local epsilon, the questions and the mixing of a shuffled task file, whose claim is checked."""
     _check_plain(content)
     mixing = _mixing(content)
     if content["epsilon"] == AUTO:
@@ -75,7 +78,7 @@ def read_shuffled(content: Mapping[str, Any], *, people: int) -> tuple[float, Qu
 
 
 def _check_plain(content: Mapping[str, Any]) -> None:
-    """Refuse by its name in the file what shuffle trust does not go with."""
+    """Raise, by its key in the file, for anything that shuffle trust excludes."""
     for name, why in (
         ("search", "one round"),
         ("protocol", "one round"),
@@ -83,26 +86,26 @@ def _check_plain(content: Mapping[str, Any]) -> None:
         ("strata", "nothing sent in the clear"),
     ):
         if name in content:
-            allowed = f"{why} under shuffle trust: whatever splits the crowd hides fewer people in it"
-            raise ParameterError(name, content[name], allowed=allowed, fix="leave it out, or publish a task of local trust")
+            allowed = f"{why} under shuffle trust: splitting the crowd hides people less well"
+            raise ParameterError(name, content[name], allowed=allowed, fix=f"leave out {name}, or publish a task of local trust")
 
 
 def _mixing(content: Mapping[str, Any]) -> Mixing:
     table = content["shuffle"]
     if not isinstance(table, Mapping):
-        raise ParameterError("shuffle", table, allowed="a table", fix="begin it with [shuffle]")
+        raise ParameterError("shuffle", table, allowed="a table", fix="write a table that begins with [shuffle]")
     usual = {"delta": DELTA, "minimum": content.get("minimum_batch", 100)}
     said = read_settings(Mixing, usual | dict(table), path="shuffle", readers={bytes: _key}, elsewhere={"size"})
     said["epsilon"] = check_epsilon(said["epsilon"])
-    mixing = Mixing(**said, size=HEADER.size)  # which is known when the mechanism is
+    mixing = Mixing(**said, size=HEADER.size)  # set when the mechanism is known
     if mixing.delta * mixing.minimum >= 1:
-        allowed = "far below 1 / minimum: or else a promise could fail somebody in every batch"
-        raise ParameterError("delta", mixing.delta, allowed=allowed, fix=f"delta = {DELTA:g} is usual")
+        allowed = "far below 1 / minimum, or the promise could fail for someone in every batch"
+        raise ParameterError("delta", mixing.delta, allowed=allowed, fix=f"write delta = {DELTA:g}, the usual value")
     return mixing
 
 
 def _check_threshold(spec: Spec, mixing: Mixing) -> None:
-    """Refuse a threshold that would drop everybody: it takes about 8 sigma from every crowd, and a crowd are those with equal reports."""
+    """Raise if a threshold would drop everyone: it takes about 8 sigma from every crowd, the people with equal reports."""
     if mixing.threshold is None:
         return
     kinds, each = prod(_kinds(column) for column in spec.layout), shift_of(mixing.threshold)
@@ -111,11 +114,11 @@ def _check_threshold(spec: Spec, mixing: Mixing) -> None:
     shown = f"{kinds:,}" if kinds < 1 << 32 else "billions of"
     received = f"{shown} different reports of {spec.mechanism}, about {each} of each dropped"
     allowed = f"fewer than the {mixing.minimum:,} of the smallest batch in all"
-    raise ParameterError("threshold", received, allowed=allowed, fix="GRR has one report for each answer; or leave out the threshold")
+    raise ParameterError("threshold", received, allowed=allowed, fix="use GRR, which has one report per answer; or leave out threshold")
 
 
 def _kinds(column: Column) -> int:
-    """How many different contents a column of a report has."""
+    """Return the number of different contents of a report's column."""
     if column.ones is not None:
         return comb(column.count, column.ones)
     return comb(column.limit, column.count) if column.increasing else column.limit**column.count
@@ -125,17 +128,17 @@ def _key(name: str, value: Any) -> bytes:
     try:
         return bytes.fromhex(value)
     except (TypeError, ValueError) as error:
-        raise ParameterError(name, value, allowed="64 hexadecimal digits", fix="see: deniable shuffle keys") from error
+        raise ParameterError(name, value, allowed="64 hexadecimal digits", fix="copy the key from: deniable shuffle keys") from error
 
 
 def _strongest(content: Mapping[str, Any], mixing: Mixing, people: int) -> tuple[float, Questionnaire]:
-    """The largest local epsilon with which the smallest batch keeps the claim, and what is asked with it.
+    """Return the largest local epsilon that keeps the claim in the smallest batch, and the questions with it.
 
-    A mechanism that is left open is chosen for the epsilon that any mechanism would be allowed; it is then allowed more.
+    An open choice of mechanism is made at the epsilon allowed for every mechanism; the chosen one may then be allowed more.
     """
     delta, extra = shares(mixing)
     if extra >= mixing.epsilon:
-        raise ParameterError("threshold", f"epsilon = {extra:.4g}", allowed=f"below {mixing.epsilon:g}", fix="give it a larger sigma")
+        raise ParameterError("threshold", f"epsilon = {extra:.4g}", allowed=f"below {mixing.epsilon:g}", fix="raise sigma in threshold")
     n, claim, most = max(mixing.people(mixing.minimum), 1), mixing.epsilon - extra, most_epsilon(content)
 
     def ask(epsilon: float, settled: Mapping[str, Any]) -> Questionnaire:
@@ -146,7 +149,7 @@ def _strongest(content: Mapping[str, Any], mixing: Mixing, people: int) -> tuple
 
     first = ask(chosen(None), content)
     settled = dict(content)
-    if _spec(first).lists_pairs:  # the grid of others would change with epsilon: any mechanism's bound is theirs
+    if _spec(first).lists_pairs:  # for the others, the grid would change with epsilon: they get the bound for every mechanism
         settled["mechanism"] = _named(content.get("mechanism"), _spec(first).mechanism)
         epsilon = chosen(lambda epsilon: _spec(ask(epsilon, settled)))
         asking = ask(epsilon, settled)
@@ -167,5 +170,5 @@ def _spec(asking: Questionnaire) -> Spec:
 
 
 def _rounded(epsilon: float) -> float:
-    """Down, so that the claim stays kept; what is smaller than that stays as it is."""
+    """Return epsilon rounded down, so that the claim still holds; tiny values stay unchanged."""
     return floor(epsilon * DIGITS) / DIGITS or epsilon

@@ -1,4 +1,4 @@
-"""Times as people write them: dates, and spans such as "90 days"."""
+"""Times as people write them: dates, and durations such as "90 days"."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SPAN = re.compile(rf"([0-9]{{1,9}}) ?({'|'.join(UNITS)})s?")
 
 
 def read_moment(parameter: str, value: object) -> int:
-    """Seconds since 1970 behind a TOML date or time; without an offset it is UTC.
+    """Return a TOML date or time in seconds since 1970; without an offset, it is UTC.
 
     >>> from datetime import timedelta, timezone
     >>> read_moment("start", date(1970, 1, 2)), read_moment("end", datetime(1970, 1, 1, 2, tzinfo=timezone(timedelta(hours=1))))
@@ -21,14 +21,14 @@ def read_moment(parameter: str, value: object) -> int:
     """
     if not isinstance(value, date):  # a datetime is one too
         allowed = "a date or a date with a time, without quotation marks"
-        raise ParameterError(parameter, value, allowed=allowed, fix="as in 2027-01-01 or 2027-01-01T06:00:00Z; without an offset it is UTC")
+        raise ParameterError(parameter, value, allowed=allowed, fix=f"write {parameter} = 2027-01-01, or 2027-01-01T06:00:00Z for a time")
     if not isinstance(value, datetime):
         value = datetime(value.year, value.month, value.day)
     return int((value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp())
 
 
 def read_span(parameter: str, value: object, unit: int = 1) -> int:
-    """The length of a span in units of so many seconds; it must be a whole number of them.
+    """Return the length of a duration in units of ``unit`` seconds, a whole number of them.
 
     >>> read_span("late", "90 minutes"), read_span("retention", "2 weeks", UNITS["day"])
     (5400, 14)
@@ -37,12 +37,12 @@ def read_span(parameter: str, value: object, unit: int = 1) -> int:
     seconds = int(found[1]) * UNITS[found[2]] if found else -1
     if seconds < 0 or seconds % unit:
         whole = "whole days or weeks" if unit == UNITS["day"] else "a number of seconds, minutes, hours, days or weeks"
-        raise ParameterError(parameter, value, allowed=whole, fix=f'as in {parameter} = "30 days"')
+        raise ParameterError(parameter, value, allowed=whole, fix=f'write {parameter} = "30 days", for example')
     return seconds // unit
 
 
 def span_in_words(seconds: int) -> str:
-    """A span in the largest unit that measures it.
+    """Return a duration in its largest whole unit.
 
     >>> span_in_words(86_400), span_in_words(5400), span_in_words(1_209_600)
     ('1 day', '90 minutes', '14 days')
@@ -53,7 +53,7 @@ def span_in_words(seconds: int) -> str:
 
 
 def moment_in_words(seconds: int) -> str:
-    """A time as people read it.
+    """Return a time as people read it.
 
     >>> moment_in_words(86_400)
     '1970-01-02 00:00 UTC'
@@ -65,7 +65,7 @@ def moment_in_words(seconds: int) -> str:
 
 
 def until(seconds: float) -> str:
-    """When so many seconds from now are over, as people read it.
+    """Return the time this many seconds from now, as people read it.
 
     >>> until(float("inf"))
     '1,000,000,000,000 seconds after 1970'
