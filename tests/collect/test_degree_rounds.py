@@ -51,7 +51,7 @@ def task(collector):
 def test_a_task_file_says_what_is_protected(collector, task):
     assert protocol_from_json(task.protocol) == NodeDegrees(nodes=120, epsilon=EPSILON, starts=(0, 1, 3, 10))
     assert "(epsilon = 4, node-local model)" in task.statement
-    assert "What the promise is about: any two lists of one person." in task.statement
+    assert "What the promise compares: any two lists of one person." in task.statement
     assert "- And a tie beyond epsilon = 8, against anyone who sees both people's reports." in task.statement
 
 

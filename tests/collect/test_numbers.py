@@ -124,7 +124,7 @@ def test_a_default_may_be_a_number_or_a_time():
     def default(text):
         task = read_task((HEAD + WHEN + text).encode(), key=KEY, now=NOW)
         assert Task.from_json(task.canonical).default == task.default
-        assert f"your device sends {task.default}, randomized" in task.statement
+        assert f"your device sends {task.default} with noise" in task.statement
         return task.default
 
     assert default("default = 41.5\n" + AGES) == 41.5

@@ -41,7 +41,7 @@ def test_a_protocol_is_what_the_file_says_and_can_be_closed_when_nobody_answers(
     assert (protocol.kind, protocol.epsilon, task.rounds, task.model) == (name, 8.0, True, LOCAL)
     assert task.period == (3600 if 'round = "1 hour"' in PROTOCOLS[name] else 0)
     assert getattr(protocol, "people", 20_000) == 20_000
-    assert f"What the promise is about: {protocol.guarantee.neighbors}. It holds for {protocol.guarantee.unit}." in task.statement
+    assert f"What the promise compares: {protocol.guarantee.neighbors}. It holds for {protocol.guarantee.unit}." in task.statement
     assert "Over several reports" not in task.statement  # rounds are answered once
     after = protocol
     while isinstance(after, Protocol):  # nobody answers
@@ -81,7 +81,7 @@ def test_a_protocol_that_asks_everybody_twice_must_say_so():
         read(text)
     halves = read(text.replace("epsilon = 8", "epsilon = 8\nanswers = 2"))
     assert (halves.answers, halves.epsilon) == (2, 4.0)
-    assert "worth epsilon = 8 at most" in halves.statement
+    assert "at most epsilon = 8" in halves.statement
 
 
 SETS = f'{START}{SHOP}[protocol]\nname = "SVIM"\nk = 2\n'

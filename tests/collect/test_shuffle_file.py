@@ -76,14 +76,14 @@ def test_people_are_told_both_epsilons_and_who_must_not_be_one_party():
             "epsilon = 0.5, delta = 1e-06, shuffle model",
             "at least 499 others",
             words,
-            "must not be run by whoever runs the collector",
+            "must not be run by anyone who runs the collector",
             f"only the local epsilon = {task.epsilon:g} holds",
-            "the first shuffler's computer see the address",
-            "nobody can check who is in it: anybody can send many reports, and leave you alone among reports of their own.",
+            "the first shuffler's computer see the IP address",
+            "nobody can check who is in them: anyone can send many reports and surround yours with their own.",
         ):
             assert each in task.statement, each
     task = read(TEXT.replace("[domain]", 'admission = "token"\n[domain]'))
-    assert "whoever gives out the codes can use any number of them" in task.statement  # tokens stop strangers only
+    assert "those who give out the codes can use any number of them" in task.statement  # tokens stop strangers only
 
 
 def with_threshold(mechanism, sigma):

@@ -311,7 +311,7 @@ def test_a_file_published_twice_is_one_task_and_every_task_has_its_own_key(colle
         collector.publish(draft)
     with pytest.raises(ParameterError, match="a key that this collector made"):
         collector.publish(replace(first, issuer=published(TOML.replace("tea", "water")).issuer))
-    assert "signed unseen" in first.statement
+    assert "blind signatures" in first.statement
     collector.delete_task(first.id)
     with pytest.raises(ParameterError, match="a key that this collector made"):
         collector.publish(first)

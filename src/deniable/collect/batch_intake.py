@@ -1,8 +1,8 @@
-"""Receiving shuffled batches: opened, counted without dummies and repetitions, priced by what is left, and taken as a whole or not at all.
+"""Receiving shuffled batches: opened, counted without dummies and repetitions, checked against the claim, and taken whole or not at all.
 
-A device can put anything into a seal that its shufflers cannot look into. So what is damaged, or not for this task and period, is left out
-and not counted; it does not spoil the batch. What is left must be as many reports as the task says, and keep its claim; or else nothing
-of the batch is stored and nothing is shown.
+A device can put anything into a sealed report, and its shufflers cannot see it. So damaged reports, and those for another task or period,
+are left out and do not spoil the batch. The rest must be at least the minimum batch and keep the task's claim; otherwise nothing of the
+batch is stored or shown.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from deniable.contract.sealed import mixing_of, seal_sizes
 from deniable.errors import DeniableError
 
 CODES = {
-    "local_task": "this task takes reports one by one, not in batches",
-    "wrong_size": "the seals of this task have another size",
-    "wrong_threshold": "the threshold is not the one that the task says",
+    "local_task": "this task takes single reports, not batches",
+    "wrong_size": "the sealed reports of this task have another size",
+    "wrong_threshold": "the threshold differs from the task's",
     "other_batch": "another batch has this id",
-    "too_few": "fewer reports than the task's smallest batch, without dummies, repetitions and what cannot be counted",
-    "claim": "a batch of this size does not keep what the task claims",
-    "sealed": "the period is counted",
+    "too_few": "too few reports for the task's smallest batch, without dummies, repetitions and damaged ones",
+    "claim": "a batch of this size does not keep the task's claim",
+    "sealed": "the period is already counted",
     "closed": "the task is closed",
     "too_early": "the period has not begun",
     "too_late": "the period is over",
 }
-"""Why a batch is refused, for good."""
+"""Why a batch is refused permanently."""
 TAKEN, REPEATED = "taken", "repeated"
 GROUP = (0, 0)
 """Question and stratum of every report in a batch: a task of shuffle trust asks one question and has no strata (``contract.mixing``)."""
 
 
 class BatchRefused(DeniableError):  # noqa: N818  # named like the house's others: BudgetExceeded, MissingExtra
-    """A batch was not taken: nothing of it is stored, and sending it again will not help."""
+    """A batch was refused: nothing of it is stored, and sending it again will not help."""
 
     def __init__(self, code: str) -> None:
         super().__init__("batch", code, allowed="a batch that the task takes", fix=CODES[code])
@@ -51,7 +51,7 @@ class BatchRefused(DeniableError):  # noqa: N818  # named like the house's other
 
 
 class Received(NamedTuple):
-    """What became of a batch: its id, taken or repeated, and how many seals of it counted for nothing, by why."""
+    """The outcome of a batch: its id, taken or repeated, and how many of its reports were left out, by reason."""
 
     batch: bytes
     outcome: str
@@ -59,7 +59,7 @@ class Received(NamedTuple):
 
 
 class Receiver:
-    """Takes batches, one at a time. ``append`` makes rows durable and names the buckets that were sealed meanwhile."""
+    """Takes batches, one at a time. ``append`` makes rows durable and returns the buckets that were closed meanwhile."""
 
     def __init__(self, batches: Batches, keys: AnalystKeys, append: Callable[[Rows], frozenset[Bucket]]) -> None:
         self._batches = batches
@@ -67,7 +67,7 @@ class Receiver:
         self._append = append
 
     def receive(self, live: LiveTask, batch: Batch, now: Moment) -> Received:
-        """Take a batch whose signature was verified; BatchRefused if it may not be taken. StorageError: it may come again."""
+        """Take a batch with a verified signature; raise BatchRefused if it is refused. After a StorageError it may be sent again."""
         manifest = batch.manifest
         with self._batches.turn():
             known = self._batches.find(manifest.task, manifest.batch)
@@ -87,7 +87,7 @@ class Receiver:
         return Received(manifest.batch, TAKEN, left_out)
 
     def recover(self) -> str | None:
-        """Finish what was begun before a crash or a failure: it was decided then, and its rows are kept; says what was done."""
+        """Finish batches begun before a crash, which were accepted then and whose rows are kept; return what was done."""
         if not self._batches.begun():
             return None
         with self._batches.turn():
@@ -99,7 +99,7 @@ class Receiver:
     # --- inside ---
 
     def _open(self, live: LiveTask, batch: Batch, now: Moment) -> tuple[Block, Mapping[str, int]]:
-        """The distinct reports of a batch that can be counted, and what was left out of it."""
+        """Return the distinct reports of a batch that count, and the number left out, by reason."""
         task, manifest = live.task, batch.manifest
         mixing = _check(live, manifest, now)
         envelopes: list[Envelope] = []
@@ -149,7 +149,7 @@ class Receiver:
 
 
 def _check(live: LiveTask, manifest: Manifest, now: Moment) -> Mixing:
-    """The mixing of a task that takes this batch now; BatchRefused if it does not."""
+    """Return the mixing of a task that takes this batch now; raise BatchRefused otherwise."""
     mixing = live.task.mixing
     if mixing is None:
         raise BatchRefused("local_task")

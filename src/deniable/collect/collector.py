@@ -66,15 +66,19 @@ class Collector(Intake):
         self.refresh()
         live = self.task(task)
         if not live.task.rounds or live.closed:
-            raise ProtocolError("task", live.task.name, allowed="an open task of several rounds", fix="seal a period of this one instead")
+            raise ProtocolError("task", live.task.name, allowed="an open task of several rounds", fix="close a period of this task instead")
         if number is not None and number != live.round:
-            raise ProtocolError("round", number, allowed=f"{live.round}, the current round", fix="it was advanced already")
+            raise ProtocolError(
+                "round", number, allowed=f"{live.round}, the current round", fix="check the task's status: this round is closed already"
+            )
         if not force and live.round not in live.sealed and self.lacks_reports(live):
             allowed = f"{live.task.minimum_batch:,} reports or more in round {live.round}, as the task promises"
-            raise ProtocolError("round", "fewer", allowed=allowed, fix="wait, or force it: what few people said shows in the next round")
+            raise ProtocolError("round", "fewer", allowed=allowed, fix="wait, or use force, which can reveal what the few people answered")
         more = self.close_round(live, again=True)
         if more is None:
-            raise ProtocolError("round", live.round, allowed="one that nobody is closing", fix="another collector is at it: wait")
+            raise ProtocolError(
+                "round", live.round, allowed="a round that nobody else is closing", fix="wait: another collector is closing it"
+            )
         return more
 
     def close_round(self, live: LiveTask, *, again: bool = False) -> bool | None:
@@ -104,8 +108,8 @@ class Collector(Intake):
         attempt = self.attempts.begin(*bucket, self.now(), again=again)
         try:
             if attempt is not None and attempt.tries > TRIES:
-                fix = "see how much memory there is, then try again"
-                raise UnfinishedError("closing", f"{TRIES} processes that died", allowed="one that survives it", fix=fix)
+                fix = "check the free memory, then try again"
+                raise UnfinishedError("closing", f"{TRIES} processes that died", allowed="a process that finishes", fix=fix)
             yield attempt
             if attempt is not None:
                 self.attempts.done(*bucket)

@@ -83,7 +83,7 @@ class Intake:
     def task(self, task: bytes) -> LiveTask:
         """A published task; ParameterError if there is none."""
         if task not in self.admission.tasks:
-            raise ParameterError("task", task.hex(), allowed="the id of a published task", fix="see the list of tasks")
+            raise ParameterError("task", task.hex(), allowed="the id of a published task", fix="look up the id in the list of tasks")
         return self.admission.tasks[task]
 
     def delete_task(self, task: bytes) -> None:

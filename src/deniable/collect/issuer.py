@@ -54,7 +54,9 @@ class Issuer:
         if task.admission == TOKEN:
             kept = self._secrets.find(_key_name(task))
             if kept is None or _numbers(kept)[0] != int.from_bytes(task.issuer, "big"):
-                raise ParameterError("issuer", task.issuer, allowed="a key that this collector made", fix="publish it from its TOML file")
+                raise ParameterError(
+                    "issuer", task.issuer, allowed="a key that this collector made", fix="publish the task from its TOML file"
+                )
 
     def forget(self, task: Task) -> None:
         """Delete the secrets of a task that is deleted."""
@@ -72,9 +74,11 @@ class Issuer:
         ``keep`` gets them before they are stored: if it raises, there are none.
         """
         if task.admission != TOKEN:
-            raise ParameterError("task", task.name, allowed='a task with admission = "token"', fix="only those need codes")
+            raise ParameterError(
+                "task", task.name, allowed='a task with admission = "token"', fix="choose another task: only those with tokens need codes"
+            )
         if not 1 <= count <= MOST_CODES:
-            raise ParameterError("count", count, allowed=f"from 1 to {MOST_CODES}", fix="one for each person")
+            raise ParameterError("count", count, allowed=f"from 1 to {MOST_CODES}", fix="make one code for each person")
         codes = [CODE_MARK + draw_bytes(SYSTEM, CODE_BYTES).hex() for _ in range(count)]
         self._codes.add(task.id, map(code_digest, codes), lambda: keep(codes))
         return codes
@@ -87,7 +91,9 @@ class Issuer:
             allowed = f"{task.answers} numbers of {MODULUS_BYTES} bytes below the issuer's"
             raise ParameterError("blinded", f"{len(blinded)} parts", allowed=allowed, fix="blind as many tokens as the task has answers")
         if not self._codes.redeem(task.id, code_digest(code), hashlib.sha256(b"".join(blinded)).digest()):
-            raise CodeError("code", "...", allowed="a code of this task that was not redeemed for other tokens", fix="ask for a new one")
+            raise CodeError(
+                "code", "...", allowed="a code of this task that was not redeemed for other tokens", fix="ask the operator for a new code"
+            )
         return [_sign(x, d, n).to_bytes(MODULUS_BYTES, "big") for x in numbers]
 
 

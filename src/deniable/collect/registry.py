@@ -44,7 +44,7 @@ class TaskRegistry:
         """
         if task.key != self.key:
             raise ParameterError(
-                "key", task.key.hex(), allowed=f"this collector's key {self.key.hex()}", fix="publish it from its TOML file"
+                "key", task.key.hex(), allowed=f"this collector's key {self.key.hex()}", fix="publish the task from its TOML file"
             )
         with self._published.extension() as log:
             if log.has_task(task.id):
@@ -54,11 +54,16 @@ class TaskRegistry:
                 changes = changes_of_meaning(Task.from_json(before[1]), task)
                 if changes and not new_meaning:
                     allowed = f"what the task {before[0].hex()[:12]} of this name means"
-                    raise ParameterError(task.name, "; ".join(changes), allowed=allowed, fix="choose another name, or say new_meaning")
+                    raise ParameterError(
+                        task.name, "; ".join(changes), allowed=allowed, fix="choose another name, or publish with new_meaning"
+                    )
             if log.was_published(task.id):
-                # Its rounds would be opened anew under the same numbers, and whoever answered before would be asked again.
+                # Its rounds would open again under the same numbers, and people who answered before would be asked again.
                 raise ParameterError(
-                    "task", task.id.hex(), allowed="a task that was not deleted before", fix="change it, if only its start, to ask again"
+                    "task",
+                    task.id.hex(),
+                    allowed="a task that was not deleted before",
+                    fix="change the task, for example its start, to ask again",
                 )
             signature = sign(self._seed, TASK_CONTEXT, task.canonical)
             log.add_task(StoredTask(task.id, task.canonical, signature, closed=False), task.name)
@@ -81,7 +86,7 @@ class TaskRegistry:
     # --- reading ---
 
     def opened(self, task: bytes) -> StoredRound | None:
-        """The round at hand, as devices get it; None for a task that has none."""
+        """Return the current round, as devices get it; None if the task has none."""
         last = self._store.last_round(task)
         return None if last is None else self._store.round(task, last[0])
 
@@ -90,7 +95,7 @@ class TaskRegistry:
         if (task, number) not in self._states:
             found = self._store.round(task, number)
             if found is None:
-                raise ProtocolError("round", number, allowed="a round that was opened", fix="see the task's rounds")
+                raise ProtocolError("round", number, allowed="a round that was opened", fix="look up the rounds in the task's status")
             self._states[task, number] = protocol_from_json(found.state)
         return self._states[task, number]
 

@@ -61,7 +61,9 @@ class Settings(ProcessSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.store:
-            raise ParameterError("store", self.store, allowed="a folder or a postgresql:// address", fix="say where reports are kept")
+            raise ParameterError(
+                "store", self.store, allowed="a folder or a postgresql:// address", fix="set store to the place where reports are kept"
+            )
         if not 0 < self.lifetime_epsilon <= 10:
             fix = "propose less than the usual 10; only the person raises the limit"
             raise ParameterError("lifetime_epsilon", self.lifetime_epsilon, allowed="above 0, at most 10", fix=fix)
@@ -99,7 +101,7 @@ def _from_file(path: Path) -> dict[str, Any]:
     content = read_toml(path.read_bytes(), path.name)
     limits = content.pop("limits", {})
     if not isinstance(limits, dict):
-        raise ParameterError("limits", limits, allowed="a table", fix="begin it with [limits]")
+        raise ParameterError("limits", limits, allowed="a table", fix="write a table that begins with [limits]")
     return _checked(content | {f"limits.{name}": value for name, value in limits.items()}, path.name, strict=True)
 
 

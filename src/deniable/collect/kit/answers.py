@@ -97,17 +97,17 @@ class Failures:
             if kind in self._rows:
                 return self._rows[kind](error)
         note_error("a request failed", error)
-        return Refusal(500, "bug", f"this is a bug in the {self._where}; its log says where", retry=5)
+        return Refusal(500, "bug", f"this is a bug in the {self._where}; see its log", retry=5)
 
 
 def unknown_task() -> Refusal:
     """Return the answer to an id that no task has."""
-    return Refusal(404, "unknown_task", "there is no task with this id")
+    return Refusal(404, "unknown_task", "no task has this id")
 
 
 def stopping(where: str) -> Refusal:
     """Return the answer to a request that comes too late, or would take too long."""
-    return Refusal(503, "stopping", f"the {where} is being stopped", retry=5, close=True)
+    return Refusal(503, "stopping", f"the {where} is stopping", retry=5, close=True)
 
 
 def json_response(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:

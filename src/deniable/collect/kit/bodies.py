@@ -90,16 +90,17 @@ class BodyReader:
             elif name == b"content-length":
                 self.check_length(value)
             elif name == b"content-encoding":
-                raise Refusal(415, "encoded", "a body is sent as it is, without Content-Encoding", close=True)
+                raise Refusal(415, "encoded", "send the body without Content-Encoding", close=True)
         return kind
 
     def too_large(self) -> Refusal:
         """The answer to a body over the limit."""
-        return Refusal(413, "too_large", f"a body has at most {self._most} bytes; send smaller batches", close=True)
+        return Refusal(413, "too_large", f"send at most {self._most} bytes; make the batches smaller", close=True)
 
     def _grow_old(self) -> None:
         late = list(self._old)
-        self._old.clear()  # before they wake up: whoever is no longer in its generation was given up
+        self._old.clear()  # before they wake up: requests outside their generation were given up
+
         for task in late:
             task.cancel()
         self._old, self._young = self._young, set()

@@ -67,7 +67,7 @@ class Entrance(ABC):
         self._at_once += 1
         try:
             if scope["method"] != "POST":
-                raise Refusal(405, "method", f"{self.what} are sent by POST", allow=b"POST, OPTIONS")
+                raise Refusal(405, "method", f"send {self.what} by POST", allow=b"POST, OPTIONS")
             if self._stopping:
                 raise stopping(self.where)
             if self._at_once > self._most_at_once:
@@ -93,7 +93,7 @@ class Entrance(ABC):
         """The answer to whoever would have to wait for too many others."""
         if self._stopping:
             return stopping(self.where)
-        return Refusal(429, "queue_full", f"too much waits to be {self.waits}", retry=1)
+        return Refusal(429, "queue_full", f"too much is waiting to be {self.waits}", retry=1)
 
     async def _answer(self, answer: HTTPAnswer, send: Send) -> None:
         self._requests[answer.status].inc()

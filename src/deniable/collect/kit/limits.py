@@ -41,7 +41,7 @@ class Limits:
         for limit in fields(self):
             value = getattr(self, limit.name)
             if value < 0 or (value == 0 and limit.name != "reports_per_second"):
-                raise ParameterError(limit.name, value, allowed="a number above 0", fix=f"the default is {limit.default}")
+                raise ParameterError(limit.name, value, allowed="a number above 0", fix=f"set {limit.name} to {limit.default}, the default")
 
 
 class Rate:

@@ -106,7 +106,7 @@ class Process(ABC):
     def health(self, lacks_room: Callable[[], bool]) -> HTTPAnswer:
         """Return the answer of a healthy process; Refusal if a chore fails, or the disk is full."""
         if any(chore.fails for chore in self.chores):
-            raise Refusal(503, "trouble", "something fails again and again; the log says what", retry=5)
+            raise Refusal(503, "trouble", "a step keeps failing; see the log", retry=5)
         if lacks_room():
             raise Refusal(503, "trouble", "the disk is full", retry=5)
         return HTTPAnswer(200, msgspec.json.encode({"state": "ready"}))

@@ -28,17 +28,17 @@ class ProcessSettings:
 
     def __post_init__(self) -> None:
         if not 0 <= self.port < 1 << 16:
-            raise ParameterError("port", self.port, allowed="from 0 to 65535", fix="0 takes one that is free")
+            raise ParameterError("port", self.port, allowed="from 0 to 65535", fix="choose another port, or 0 for any free one")
         if bool(self.certificate) != bool(self.key_file):
             raise ParameterError(
-                "certificate, key_file", (self.certificate, self.key_file), allowed="both or neither", fix="TLS needs both"
+                "certificate, key_file", (self.certificate, self.key_file), allowed="both or neither", fix="set both for TLS"
             )
         for parameter in ("certificate", "key_file"):
             path = getattr(self, parameter)
             if path and not os.access(path, os.R_OK):
-                raise ParameterError(parameter, path, allowed="a file that can be read", fix="check its path and its owner")
+                raise ParameterError(parameter, path, allowed="a file that can be read", fix="check the file's path and owner")
         if not 0.01 <= self.tend_seconds <= 3600:
-            raise ParameterError("tend_seconds", self.tend_seconds, allowed="from 0.01 to 3600", fix="the default is 1")
+            raise ParameterError("tend_seconds", self.tend_seconds, allowed="from 0.01 to 3600", fix="set tend_seconds to 1, the default")
         if self.log_level not in LEVELS:
             raise ParameterError("log_level", self.log_level, allowed=f"one of {list(LEVELS)}", fix=did_you_mean(self.log_level, LEVELS))
         if not (self.secure or self.behind_proxy or is_loopback(self.host)):

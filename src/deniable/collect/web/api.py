@@ -1,6 +1,6 @@
-"""The HTTP interface for everything but reports: task and round for devices, estimates for analysts, the life of a task for admins.
+"""The HTTP API, except for reports: tasks and rounds for devices, estimates for analysts, and management of tasks for admins.
 
-What estimates and task files need is imported when it is first asked for: a collector that only collects starts at once.
+Estimates and task files import what they need on first use: a collector that only collects starts at once.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ class Call(NamedTuple):
     query: Any
     body: bytes
     role: str = OPEN
-    """Of whoever asks."""
+    """The sender's role."""
 
 
 class Api:
-    """Answers every endpoint of the table but the reports', each by the method of its name. Most run in threads."""
+    """Answers every endpoint of the table except reports and batches, by the method of its name. Most run in threads."""
 
     def __init__(self, collector: Collector, metrics: Metrics) -> None:
         self.collector = collector
@@ -60,7 +60,7 @@ class Api:
     # --- for devices ---
 
     def tasks(self, _: Call) -> Response:
-        """The tasks in short."""
+        """The list of tasks."""
         lives = sorted(self.collector.admission.tasks.values(), key=lambda live: (live.task.name, live.task.id))
         return json_response(
             [
@@ -70,14 +70,14 @@ class Api:
         )
 
     def task(self, call: Call) -> Response:
-        """A task as it was published, kept in memory since it never changes."""
+        """A task as published, cached because it never changes."""
         self._live(call)
         if call.task not in self._published:
             self._published[call.task] = self._text(call.task)
         return Response(self._published[call.task], media_type=JSON)
 
     def round(self, call: Call) -> Response:
-        """The round at hand, while it is asked."""
+        """The current round, while it is open."""
         live = self._live(call)
         if not live.task.rounds or not live.asks(self.collector.now()):
             raise Refusal(404, "no_round", "no round of this task is open")
@@ -91,18 +91,18 @@ class Api:
         return Response(content, media_type=JSON)
 
     def keys(self, _: Call) -> Response:
-        """What reports of shuffle trust are sealed for."""
+        """The keys that encrypt shuffled reports."""
         return Response(self.collector.keys.announcement(), media_type=JSON, headers={"cache-control": "no-cache"})
 
     def tokens(self, call: Call) -> Response:
         """Blind signatures for a code."""
         live = self._live(call)
         if live.task.admission != TOKEN or live.closed or self.collector.now() >= live.task.end + live.task.late:
-            raise Refusal(409, "no_tokens", "this task has no tokens to give")
+            raise Refusal(409, "no_tokens", "this task gives out no tokens now")
         try:
             asked = msgspec.json.decode(call.body, type=TokenRequest)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise Refusal(422, "malformed", f"no request for tokens: {error}") from error
+            raise Refusal(422, "malformed", f"not a token request: {error}") from error
         try:
             signed = self.collector.issuer.redeem(live.task, asked.code, [bytes.fromhex(part) for part in asked.blinded])
         except CodeError as error:
@@ -116,25 +116,25 @@ class Api:
         return json_response(LogLines([LogLine(i, entry.record.decode(), entry.signature.hex(), entry.hash.hex()) for i, entry in entries]))
 
     def logged_task(self, call: Call) -> Response:
-        """The text of a task in the log, for whoever checks it: devices are not asked by it."""
+        """The text of a task in the log, for those who verify the log; devices do not use it."""
         return Response(self._text(call.task), media_type=JSON)
 
     # --- for analysts ---
 
     def status(self, call: Call) -> Response:
-        """How a task stands."""
+        """The status of a task."""
         from deniable.collect.analysis.analyst import task_status
 
         self._live(call)
         return json_response(task_status(self.collector, call.task, exact=call.role == "admin"))
 
     def estimate(self, call: Call) -> Response:
-        """What the reports say."""
+        """The estimates."""
         from deniable.collect.analysis.analyst import TooFew, estimate
 
         selection = self._selection(call, call.query.period, call.query.stratum)
         if call.query.integrity == "true" and call.query.format != "json":
-            raise Refusal(422, "bad_parameter", "integrity is told as JSON only: leave it out, or ask for format=json")
+            raise Refusal(422, "bad_parameter", "integrity needs format=json: leave it out, or ask for JSON")
         try:
             found = estimate(self.collector, call.task, selection)
             if call.query.integrity == "true":
@@ -147,7 +147,7 @@ class Api:
             raise Refusal(409, "too_few", str(error)) from error
 
     def compare(self, call: Call) -> Response:
-        """What differs between two selections."""
+        """The differences between two selections."""
         from deniable.collect.analysis.analyst import TooFew, compare
 
         first = self._selection(call, call.query.first, call.query.stratum_first)
@@ -169,17 +169,17 @@ class Api:
         return self.task(call._replace(task=task.id))
 
     def seal(self, call: Call) -> None:
-        """Count a period now."""
+        """Close a period: count it now."""
         live, period = self._live(call), call.query.period
         last = live.round if live.task.rounds else live.task.period_count - 1
         if period > last:
-            raise ParameterError("period", period, allowed=f"from 0 to {last}", fix="see the status of the task")
+            raise ParameterError("period", period, allowed=f"from 0 to {last}", fix="look up the number in the task's status")
         self.collector.close_period(Bucket(call.task, period), again=True)
         self._metrics.sealed.inc()
         note("sealed a period", task=call.task.hex()[:12], period=period)
 
     def advance(self, call: Call) -> Response:
-        """Close the round at hand."""
+        """Close the current round."""
         self._live(call)
         number = call.query.round if isinstance(call.query.round, int) else None
         more = self.collector.advance(call.task, number, force=call.query.force == "true")
@@ -194,7 +194,7 @@ class Api:
         note("closed a task", task=call.task.hex()[:12])
 
     def delete(self, call: Call) -> None:
-        """Forget a task."""
+        """Delete a task."""
         self._live(call)
         self.collector.delete_task(call.task)
         self._published.pop(call.task, None)
@@ -203,11 +203,11 @@ class Api:
     # --- for operators ---
 
     def healthz(self, _: Call) -> Response:
-        """The process is there, or nobody would answer."""
+        """The process is running."""
         return json_response(Health("up"))
 
     def readyz(self, _: Call) -> Response:
-        """Whether reports can be stored; why not is for the log, not for everyone."""
+        """Whether reports can be stored; if not, the log says why."""
         trouble = self.collector.ready()
         if trouble is None:
             return json_response(Health("ready, but the clock is in doubt" if self.collector.watch.now().doubt else "ready"))
@@ -215,11 +215,11 @@ class Api:
         raise Refusal(503, "not_ready", "reports cannot be stored now", retry=5)
 
     def metrics(self, _: Call) -> Response:
-        """Figures for Prometheus."""
+        """Metrics for Prometheus."""
         return Response(self._metrics.render(), headers={"content-type": TEXT})
 
     def openapi(self, _: Call) -> Response:
-        """The description of all this."""
+        """The OpenAPI document."""
         return Response(document(), media_type=JSON)
 
     # --- inside ---

@@ -1,7 +1,7 @@
-"""POST /v1/tasks/{id}/batches: the one way in for shuffled batches, open to whoever holds the key of the task's last shuffler.
+"""POST /v1/tasks/{id}/batches: the only way in for shuffled batches, open to the holder of the key of the task's last shuffler.
 
-The signature comes first in the message, and it is verified before the rest is read: nobody else can make a collector hold more than a
-few kilobytes. One batch is opened at a time, one more may wait; whoever comes then is asked to come again.
+The signature comes first in the message and is verified before the rest is read: nobody else can make a collector hold more than a few
+kilobytes. One batch is opened at a time, and one more may wait; others have to try again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LARGEST_BODY = 1 << 26
 HEAD_BYTES = 4 + LARGEST_MANIFEST + SIGNATURE_BYTES
 HEAD_SECONDS = 10.0
 AT_ONCE = 2
-"""How many batches are held in memory."""
+"""The most batches in memory."""
 
 
 class BatchIngest:
@@ -43,8 +43,8 @@ class BatchIngest:
         self._news = news
         self._held = 0
         self._stopping = False
-        route = Route(PATH.pattern, {"POST": self._take}, "batches are sent by POST")
-        self._routes = Routes([route], FAILURES, missing="there is nothing else here", observe=self._count)
+        route = Route(PATH.pattern, {"POST": self._take}, "send batches by POST")
+        self._routes = Routes([route], FAILURES, missing="no such address", observe=self._count)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request for a path that ``PATH`` matches."""
@@ -55,7 +55,7 @@ class BatchIngest:
         self._stopping = True
 
     async def _take(self, request: HTTPRequest) -> HTTPAnswer | None:
-        """What became of the batch; None if the sender is gone."""
+        """Return the outcome for the batch; None if the sender is gone."""
         if self._stopping:
             raise stopping("collector")
         _check_headers(request.headers)
@@ -75,7 +75,7 @@ class BatchIngest:
         finally:
             self._held -= 1
         self._metrics.batches[found.outcome].inc()
-        # By its name: whoever sent it deletes it then, and a page of somebody else's that says 200 must not do.
+        # By its id: the sender deletes it then, and somebody else's page with status 200 must not be enough.
         return HTTPAnswer(201 if found.outcome == "taken" else 200, msgspec.json.encode({"batch": found.batch.hex()}))
 
     def _receive(self, data: bytes, key: bytes) -> Received:
@@ -117,7 +117,7 @@ class _Body:
             if not await self._read():
                 return False
         if len(self.data) > length:
-            raise Refusal(400, "malformed", "more bytes than the manifest says", close=True)
+            raise Refusal(400, "malformed", "the body is longer than the manifest says", close=True)
         return True
 
     async def _read(self) -> bool:
@@ -141,23 +141,23 @@ def _check_headers(listed: Headers) -> None:
     headers = dict(listed)
     kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
     if kind != MEDIA_TYPE.encode() or b"content-encoding" in headers:
-        raise Refusal(415, "wrong_type", f"a body is of type {MEDIA_TYPE}, without Content-Encoding", close=True)
+        raise Refusal(415, "wrong_type", f"send a body of type {MEDIA_TYPE}, without Content-Encoding", close=True)
 
 
 def _key(task: Task) -> bytes:
-    """The key of the last shuffler."""
+    """Return the key of the last shuffler."""
     if task.mixing is None:
         raise BatchRefused("local_task")
     return task.mixing.shufflers[-1].key
 
 
 def _length(manifest: Manifest, start: int, task: Task) -> int:
-    """The length of a message; Refusal if it is for another task, or longer than may be held."""
+    """Return the length of a message; raise Refusal if it is for another task, or too long."""
     if manifest.task != task.id:
         raise Refusal(422, "wrong_task", "the manifest names another task")
     length = start + manifest.count * manifest.size
     if length > LARGEST_BODY:
-        raise Refusal(413, "too_large", f"a batch has at most {LARGEST_BODY} bytes; release smaller ones", close=True)
+        raise Refusal(413, "too_large", f"send at most {LARGEST_BODY} bytes in a batch; release smaller ones", close=True)
     return length
 
 

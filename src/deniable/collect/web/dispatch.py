@@ -1,4 +1,4 @@
-"""From a request to the method that answers it: the role is checked, the query read strictly, and every failure told in one form."""
+"""From a request to the method that answers it: role check, strict query parsing, and one form for all errors."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _CODES = {404: "not_found", 405: "method"}
 def application(
     api: Api, pages: Sequence[Route] = (), *, news: News | None = None, missing: Callable[[Request, int], Response] | None = None
 ) -> Starlette:
-    """The ASGI application behind the table of endpoints, but for those that have their own, and behind the pages for people.
+    """Return the ASGI application for the table of endpoints (except those with their own) and for the pages.
 
-    ``news`` is for a collector that shares its database with others. ``missing`` makes the page for an address that is neither.
+    ``news`` is for a collector that shares its database with others. ``missing`` makes the page for unknown addresses.
     """
     paths: dict[str, dict[str, Endpoint]] = {}
     for endpoint in ENDPOINTS:
@@ -53,7 +53,7 @@ def application(
         routes.append(Route(path, dispatch.server(methods), methods=[*methods, *asked]))
 
     def not_in_the_table(request: Request, error: Exception) -> Response:
-        """Unknown paths and methods, answered like all else there: programs get data, people get a page."""
+        """Answer unknown paths and methods: programs get data, people get a page."""
         if not isinstance(error, HTTPException):
             raise error
         path = request.scope["path"]
@@ -70,7 +70,7 @@ def application(
 
 
 class Dispatch:
-    """Checks requests, and has them answered in a thread: whatever waits for a disk must not hold up reports."""
+    """Checks requests and answers them in a thread: waiting for the disk must not delay reports."""
 
     def __init__(self, api: Api, news: News | None) -> None:
         self._api = api
@@ -79,7 +79,7 @@ class Dispatch:
         self._bodies = BodyReader(most=LARGEST_TASK, most_together=16 * LARGEST_TASK, seconds=BODY_SECONDS)
 
     def server(self, methods: dict[str, Endpoint]) -> Callable[[Request], Awaitable[Response]]:
-        """What answers the requests for one path."""
+        """Return the handler for the requests of one path."""
 
         async def serve(request: Request) -> Response:
             if request.method == "OPTIONS":
@@ -99,7 +99,7 @@ class Dispatch:
 
     async def _answer(self, endpoint: Endpoint, request: Request) -> Response:
         role = OPEN
-        if endpoint.role != OPEN:  # before anything else: whoever may not ask learns nothing
+        if endpoint.role != OPEN:  # before anything else: without the role, a sender learns nothing
             role = await in_thread(self._access.check, request.headers.getlist("authorization"), endpoint.role)
         query = read_query(endpoint.query, request.scope["query_string"])
         task = request.path_params.get("id", "")
@@ -107,7 +107,7 @@ class Dispatch:
             raise unknown_task()
         call = Call(bytes.fromhex(task), query, b"", role)
         if task and self._news is not None and call.task not in self._api.collector.admission.tasks:
-            await self._news.look()  # anyone may ask for what is not there: many of them share one look
+            await self._news.look()  # anyone may ask for unknown tasks: many requests share one query
         if endpoint.bodies:
             call = call._replace(body=await self._read_body(request, endpoint.bodies))
         answer: Callable[[Call], Response | None] = getattr(self._api, endpoint.name)
@@ -119,27 +119,27 @@ class Dispatch:
     async def _read_body(self, request: Request, kinds: Iterable[str]) -> bytes:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind not in kinds or "content-encoding" in request.headers:
-            raise Refusal(415, "wrong_type", f"a body is of type {' or '.join(kinds)}, without Content-Encoding", close=True)
+            raise Refusal(415, "wrong_type", f"send a body of type {' or '.join(kinds)}, without Content-Encoding", close=True)
         self._bodies.check_length(request.headers.get("content-length", "0").encode())
         body = await self._bodies.read(request.receive)
         if body is None:
-            raise Refusal(400, "malformed", "the body ended early", close=True)
+            raise Refusal(400, "malformed", "the body is incomplete", close=True)
         return body
 
 
 def read_query(kind: type[msgspec.Struct], query: bytes) -> Any:
-    """What a query says; Refusal if a parameter is unknown, missing, repeated or of another type."""
+    """Return a parsed query; raise Refusal if a parameter is unknown, missing, repeated or of the wrong type."""
     lists = {field.name for field in msgspec.structs.fields(kind) if field.default_factory is list}
     found: dict[str, Any] = {}
     try:
         pairs = parse_qsl(query.decode("ascii"), True, query != b"", errors="strict", max_num_fields=MOST_PARAMETERS)
     except ValueError as error:
-        raise Refusal(400, "malformed", "the query is not of the form name=value&name=value") from error
+        raise Refusal(400, "malformed", "write the query as name=value&name=value") from error
     for name, value in pairs:
         if name in lists:
             found.setdefault(name, []).append(value)
         elif name in found:
-            raise Refusal(422, "repeated_parameter", f"{name[:80]} can be given once")
+            raise Refusal(422, "repeated_parameter", f"give {name[:80]} only once")
         else:
             found[name] = value
     try:
@@ -149,14 +149,14 @@ def read_query(kind: type[msgspec.Struct], query: bytes) -> Any:
 
 
 def failure(error: BaseException) -> Response:
-    """The answer to a request that failed: mistakes are explained, bugs are logged and say nothing."""
+    """Return the answer to a failed request: mistakes are explained, bugs are logged but not described."""
     answer = refusal_of(error).answer
     return Response(answer.content, answer.status, {name.decode(): value.decode() for name, value in answer.headers}, answer.kind)
 
 
 def _storage(error: Exception) -> Refusal:
     note_error("storage failed", error)
-    return Refusal(507, "storage", "the store cannot do this now; try again later", retry=5)
+    return Refusal(507, "storage", "the database or disk failed; try again later", retry=5)
 
 
 ROWS: dict[type[BaseException], Callable[[Any], Refusal]] = {
@@ -164,10 +164,10 @@ ROWS: dict[type[BaseException], Callable[[Any], Refusal]] = {
     ProtocolError: lambda error: Refusal(409, "not_now", str(error)),
     DeniableError: lambda error: Refusal(422, "refused", str(error)),
 }
-"""How a collector tells errors."""
+"""The answers to errors."""
 refusal_of = Failures("collector", ROWS).refusal
 
 
 async def in_thread(function: Callable[..., Any], *arguments: Any, limiter: anyio.CapacityLimiter | None = None) -> Any:
-    """Call a function that may wait for a disk. Abandoned when the server stops: nobody waits for an estimate any more."""
+    """Call a function that may wait for a disk. Abandoned when the server stops: nobody waits for the result any more."""
     return await anyio.to_thread.run_sync(function, *arguments, abandon_on_cancel=True, limiter=limiter)

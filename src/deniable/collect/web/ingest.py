@@ -1,4 +1,4 @@
-"""POST /v1/reports: the one way in for reports. A batch is opened, judged and made durable, and only then answered."""
+"""POST /v1/reports: the only way in for single reports. A batch is parsed, checked and made durable, and only then answered."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ from deniable.errors import WireError
 
 _OPENERS = {MEDIA_TYPE.encode(): open_batch, JSON.encode(): open_json}
 LOOKUPS_AT_ONCE = 8
-"""How many requests may look at one time for what sealed periods hold: anyone can ask for that, and it takes a thread."""
+"""The most requests at once that search closed periods: anyone can cause that, and it takes a thread."""
 MOST_SEALED = 64
-"""In how many sealed periods a request may have reports: each is another file, or another search in the database."""
+"""The most closed periods with reports in one request: each is another file, or another query."""
 _OVER = frozenset({"too_late", "closed"})
-"""Codes of reports that may be there already: only a sealed period is searched for them, and so it is waited for."""
+"""Codes of reports that may be stored already: only closed periods are searched for them, so the request waits for the closing."""
 
 
 class Gate(Protocol):
     """What ingest asks of a collector."""
 
     def admit(self, envelopes: Sequence[Envelope]) -> tuple[Rows, list[tuple[int, str]]]:
-        """What may be stored now, and the position and code of what may not."""
+        """Return what may be stored now, and the positions and codes of the rest."""
 
     def known(self, envelopes: Sequence[Envelope]) -> Set[bytes]:
-        """The ids among these that a sealed bucket holds."""
+        """Return the ids among these that a closed period contains."""
 
     def is_full(self, rows: Rows, most: int) -> bool:
-        """True if a bucket that these rows are for takes so many bytes or more."""
+        """Return True if a period of these rows has ``most`` bytes or more."""
 
     def uncounted(self, envelopes: Sequence[Envelope]) -> bool:
-        """Whether one of these is for a bucket that takes no more and is not sealed yet."""
+        """Return True if one of these is for a period that is over but not counted yet."""
 
 
 class Ingest(Entrance):
@@ -72,13 +72,13 @@ class Ingest(Entrance):
         self.metrics.waiting.set_function(lambda: committer.waiting)
         self._collector = collector
         self._news = news
-        self._sealed_codes = {"sealed"} | (_OVER if news else set())  # another collector may have begun and counted what is over
+        self._sealed_codes = {"sealed"} | (_OVER if news else set())  # another collector may have counted a period that is over
         self._bodies = BodyReader(most=limits.max_body, most_together=limits.most_waiting, seconds=limits.body_seconds)
         self._rate = Rate(limits.reports_per_second, clock) if limits.reports_per_second else None
         self._lookups = 0
 
     async def take(self, headers: Sequence[tuple[bytes, bytes]], receive: Receive) -> list[tuple[bytes, str]] | None:
-        """What was not counted, by id and code; None if the sender is gone."""
+        """Return the ids and codes of reports that were not counted; None if the sender is gone."""
         opener = self._check_headers(headers)
         body = await self._bodies.read(receive)
         if body is None:
@@ -90,9 +90,9 @@ class Ingest(Entrance):
         except WireError as error:
             raise Refusal(400, "malformed", str(error)) from error
         if not envelopes:
-            raise Refusal(400, "malformed", "a batch has at least one report")
+            raise Refusal(400, "malformed", "send at least one report")
         if len(envelopes) > self.limits.max_reports:
-            raise Refusal(413, "too_large", f"a batch has at most {self.limits.max_reports} reports; send smaller ones")
+            raise Refusal(413, "too_large", f"send at most {self.limits.max_reports} reports in a batch")
         if self._rate is not None and (wait := self._rate.take(len(envelopes))):
             raise Refusal(429, "rate", "too many reports per second", retry=ceil(wait))
         rows, rejected = await self._admit(envelopes)
@@ -100,11 +100,11 @@ class Ingest(Entrance):
             await self._news.look()
             rows, rejected = await self._admit(envelopes)
         if self._collector.is_full(rows, self.limits.period_bytes):
-            raise Refusal(429, "period_full", "this period holds as many reports as the collector takes", retry=60)
+            raise Refusal(429, "period_full", "this period is full; the operator can raise period_bytes in [limits]", retry=60)
         if len({envelopes[position][:2] for position, code in rejected if code in self._sealed_codes}) > MOST_SEALED:
-            raise Refusal(413, "too_large", f"a batch has reports of at most {MOST_SEALED} periods that are counted; send smaller ones")
+            raise Refusal(413, "too_large", f"send reports of at most {MOST_SEALED} counted periods in a batch")
         count = len(envelopes)
-        del envelopes  # they need several times the memory of body and rows, and a request may wait
+        del envelopes  # they take several times the memory of body and rows, and a request may wait
         try:
             sealed = await self._committer.commit(rows, len(body)) if rows else frozenset[Bucket]()
         except QueueFullError as error:  # it had room before this request waited for something else
@@ -121,12 +121,12 @@ class Ingest(Entrance):
         return self._collector.admit(envelopes)
 
     async def _sort_out(self, envelopes: list[Envelope], codes: dict[int, str], sealed: Set[Bucket]) -> list[tuple[bytes, str]]:
-        """What was not counted. A resend of what a sealed bucket holds is a success: it was counted when it came first."""
+        """Return what was not counted. Sending again what a closed period contains is a success: it was counted the first time."""
         for position, envelope in enumerate(envelopes):
             if position not in codes and (envelope.task, envelope.period) in sealed:
                 codes[position] = "sealed"
         if self._collector.uncounted([envelopes[position] for position, code in codes.items() if code in _OVER]):
-            raise Refusal(503, "counting", "a period is over and about to be counted; then it can be told what it holds", retry=1)
+            raise Refusal(503, "counting", "a period is being counted; send the reports again in a moment", retry=1)
         late = [envelopes[position] for position, code in codes.items() if code in self._sealed_codes]
         known = await self._look_up(late) if late else frozenset[bytes]()
         rejected = [
@@ -142,9 +142,9 @@ class Ingest(Entrance):
         return rejected
 
     async def _look_up(self, late: list[Envelope]) -> Set[bytes]:
-        """The ids among these that sealed buckets hold; Refusal if too many ask. What was stored by then may safely come again."""
+        """Return the ids among these that closed periods contain; raise Refusal if too many ask. Resending is always safe."""
         if self._lookups >= LOOKUPS_AT_ONCE:
-            raise Refusal(503, "busy", "too many requests for what is sealed", retry=1)
+            raise Refusal(503, "busy", "too many requests about closed periods", retry=1)
         self._lookups += 1
         try:
             return await asyncio.to_thread(self._collector.known, late)
@@ -152,8 +152,8 @@ class Ingest(Entrance):
             self._lookups -= 1
 
     def _check_headers(self, headers: Sequence[tuple[bytes, bytes]]) -> Callable[[bytes], list[Envelope]]:
-        """What opens a body of this type; Refusal if it must not even be read."""
+        """Return the parser for a body of this type; raise Refusal if it must not even be read."""
         opener = _OPENERS.get(self._bodies.check_headers(headers))
         if opener is None:
-            raise Refusal(415, "wrong_type", f"a body is of type {MEDIA_TYPE} or {JSON}", close=True)
+            raise Refusal(415, "wrong_type", f"send a body of type {MEDIA_TYPE} or {JSON}", close=True)
         return opener

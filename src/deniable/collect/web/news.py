@@ -41,5 +41,5 @@ class News:
     async def _look(self) -> None:
         loop = asyncio.get_running_loop()
         await asyncio.sleep(max(0.0, self._last + LEAST_SECONDS - loop.time()))
-        self._next, self._last = None, loop.time()  # whoever comes from now on needs another look
+        self._next, self._last = None, loop.time()  # later requests need another look
         await asyncio.to_thread(self._refresh)

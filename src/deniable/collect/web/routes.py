@@ -38,13 +38,13 @@ PARQUET = "application/vnd.apache.parquet"
 REPORTS = "/v1/reports"
 BATCHES = "/v1/tasks/{id}/batches"
 ELSEWHERE = (REPORTS, BATCHES)
-"""Paths with an application of their own."""
+"""Paths with their own application."""
 ID_PATTERN = "^[0-9a-f]{64}$"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Endpoint:
-    """One thing that can be asked. ``name`` is that of the method of ``Api`` that answers."""
+    """An endpoint of the API: ``name`` is the method of ``Api`` that answers."""
 
     method: str
     path: str
@@ -59,11 +59,11 @@ class Endpoint:
     any_origin: bool = False
     """True if pages of any origin may read the answer: browsers are devices too."""
     at_once: bool = False
-    """True if it is answered in the event loop: it waits for nothing, and must not wait for a thread either."""
+    """True if it is answered in the event loop: it waits for nothing, so it must not wait for a thread either."""
 
     @property
     def statuses(self) -> tuple[int, ...]:
-        """Every status that an answer may have, apart from the success."""
+        """Every status of an answer, except for success."""
         keyed = () if self.role == OPEN else (401, 403, 429)
         named = (404, 503) if "{id}" in self.path else ()
         return tuple(sorted({*self.errors, *keyed, *named, *((507,) if self.path.startswith("/v1") else ()), *self._reading}))
@@ -78,7 +78,7 @@ def _batches() -> Endpoint:
         method="POST",
         path=BATCHES,
         name="batches",
-        summary="Hand in a shuffled batch. 201: it is durable, 200: it was before. 422: it is refused for good, and nothing of it is kept.",
+        summary="Hand in a shuffled batch. 201: it is durable, 200: it was before. 422: it is refused permanently; nothing is kept.",
         bodies={BATCH_TYPE: {"type": "string", "format": "binary", "minLength": 68}},
         status=201,
         answers={},
@@ -111,18 +111,18 @@ ENDPOINTS = (
         method="GET",
         path="/v1/keys",
         name="keys",
-        summary="The keys that reports of shuffle trust are sealed for, the newest first, each signed.",
+        summary="The signed keys for encrypting shuffled reports, newest first.",
         answers={JSON: AnnouncedKeys},
         any_origin=True,
     ),
     Endpoint(method="GET", path="/v1/tasks", name="tasks", summary="List the tasks.", answers={JSON: list[TaskSummary]}, any_origin=True),
     Endpoint(method="GET", path=_TASK, name="task", summary="A task and its signature.", answers={JSON: SignedTask}, any_origin=True),
-    Endpoint(method="GET", path=f"{_TASK}/round", name="round", summary="The round at hand.", answers={JSON: SignedRound}, any_origin=True),
+    Endpoint(method="GET", path=f"{_TASK}/round", name="round", summary="The current round.", answers={JSON: SignedRound}, any_origin=True),
     Endpoint(
         method="POST",
         path=f"{_TASK}/tokens",
         name="tokens",
-        summary="Redeem a code for one-time tokens, which are signed unseen; the same request gets the same answer. 403: not this code.",
+        summary="Redeem a code for blindly signed one-time tokens; the same request gets the same answer. 403: unknown or used code.",
         bodies={JSON: TokenRequest},
         answers={JSON: SignedTokens},
         errors=(403, 408, 409, 413, 415, 429),
@@ -193,7 +193,7 @@ ENDPOINTS = (
         method="POST",
         path=f"{_TASK}/advance",
         name="advance",
-        summary="Close the round at hand, and open the next if there is one; 409 if it is another round, or has too few reports.",
+        summary="Close the current round, and open the next if there is one; 409 if it is another round, or has too few reports.",
         role="admin",
         query=AdvanceQuery,
         answers={JSON: Advanced},

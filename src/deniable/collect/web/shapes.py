@@ -25,36 +25,36 @@ Form = Literal["json", "parquet"]
 
 
 class Strict(msgspec.Struct, forbid_unknown_fields=True):
-    """What may be said in a query, and nothing else."""
+    """A query's parameters; unknown ones are refused."""
 
 
 class LogQuery(Strict):
-    """Which part of the public log: what comes after an entry."""
+    """The part of the public log after an entry."""
 
     after: Annotated[int, Meta(ge=0, lt=1 << 31)] | UnsetType = UNSET
 
 
 class PublishQuery(Strict):
-    """Whether a task may mean something else than an earlier one of its name."""
+    """Whether a task may have another meaning than the earlier one of its name."""
 
     new_meaning: Literal["true", "false"] = "false"
 
 
 class SealQuery(Strict):
-    """Which period is counted."""
+    """The period to close."""
 
     period: Period
 
 
 class AdvanceQuery(Strict):
-    """Which round is closed: only that one, so that asking again does no harm. By force: with however few reports."""
+    """The round to close: only that one, so repeating the request is harmless. ``force`` closes it even with few reports."""
 
     round: Period | UnsetType = UNSET
     force: Literal["true", "false"] = "false"
 
 
 class EstimateQuery(Strict):
-    """About which periods and strata (all, if none is named), and in which form."""
+    """The selected periods and strata (all, if none is named), and the format."""
 
     period: Periods = "all"
     stratum: Labels = []
@@ -63,7 +63,7 @@ class EstimateQuery(Strict):
 
 
 class CompareQuery(Strict):
-    """Two selections of periods and strata, and how often the test may cry wolf."""
+    """Two selections of periods and strata, and the family-wise false-positive rate."""
 
     first: Periods = "all"
     second: Periods = "all"
@@ -77,7 +77,7 @@ Blinded = Annotated[str, Meta(pattern=r"^[0-9a-f]{512}\Z")]
 
 
 class TokenRequest(Strict):
-    """A code, and the blinded numbers that are to become its tokens: as many as the task has answers."""
+    """A code, and the blinded numbers that will become its tokens: as many as the task has answers."""
 
     code: Annotated[str, Meta(min_length=1, max_length=100)]
     blinded: Annotated[list[Blinded], Meta(min_length=1, max_length=366)]
@@ -97,7 +97,7 @@ class Problem(msgspec.Struct):
 
 
 class Failure(msgspec.Struct):
-    """Every answer that is no success."""
+    """Every answer that reports a failure."""
 
     error: Problem
 
@@ -127,28 +127,28 @@ class TaskSummary(msgspec.Struct):
 
 
 class SignedTask(msgspec.Struct):
-    """A task as it was published: the SHA-256 of its text is its id."""
+    """A task as published: the SHA-256 of its text is its id."""
 
     task: str
     signature: str
 
 
 class SignedRound(msgspec.Struct):
-    """The round at hand of a task of several rounds."""
+    """The current round of a task of several rounds."""
 
     round: str
     signature: str
 
 
 class SignedNotice(msgspec.Struct):
-    """A key to seal reports for, and the collector's signature."""
+    """A key to encrypt reports with, and the collector's signature."""
 
     notice: str
     signature: str
 
 
 class AnnouncedKeys(msgspec.Struct):
-    """The keys that are announced, the newest first."""
+    """The announced keys, newest first."""
 
     keys: list[SignedNotice]
 
@@ -169,13 +169,13 @@ class LogLines(msgspec.Struct):
 
 
 class Advanced(msgspec.Struct):
-    """Whether another round was opened; if not, the task has its result."""
+    """Whether another round was opened; otherwise, the task has its result."""
 
     more: bool
 
 
 class Health(msgspec.Struct):
-    """How the collector is."""
+    """The health of the collector."""
 
     status: str
 
