@@ -284,7 +284,7 @@ def test_an_answer_of_a_closed_task_is_final_though_a_period_is_not_counted_yet(
     report(collector, task, [1], period=0)
     assert estimate(collector, task.id).provisional
     if closed == "by time":
-        clock.now = NOON + 6 * HOUR + task.late
+        clock.now = task.end + task.late
     else:
         monkeypatch.setattr(collector, "close_period", lambda *_, **__: False)
         collector.close_task(task.id)

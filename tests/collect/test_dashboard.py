@@ -84,14 +84,14 @@ def test_periods_and_strata_are_chosen_and_compared(site):
     assert "values changed" in compared.text
     assert [option["value"] for option in compared.all("option") if "selected" in option] == ["0", "1"]
     overlapping = get(site, f"{path_of(site.task)}/compare")
-    assert "no reports in common" in overlapping.text
+    assert "without common reports" in overlapping.text
 
 
 def test_a_search_says_in_which_round_it_is(site):
     assert publish(site, WORD).status_code == 201
     sign_in(site)
     word = next(task["id"] for task in ask(site, "GET", "/v1/tasks").json() if task["name"] == "word")
-    assert "round 0 is open" in get(site, f"/tasks/{word}").text
+    assert "Round 0 is open" in get(site, f"/tasks/{word}").text
     while ask(site, "POST", f"/v1/tasks/{word}/advance?force=true", "admin").json()["more"]:
         pass
     assert get(site, f"/tasks/{word}").status_code == 200
@@ -175,7 +175,7 @@ def test_made_up_reports_are_told_and_honest_ones_are_not_suspected(site):
 def test_a_mechanism_that_shows_nothing_says_so(site):
     fill(site)
     sign_in(site)
-    assert get(site, path_of(site.task)).text.count("an honest person may send any report") == 2
+    assert get(site, path_of(site.task)).text.count("an honest device may send any report") == 2
 
 
 def test_open_publications_are_linked_and_served_and_nothing_else(tmp_path):

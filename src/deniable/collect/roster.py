@@ -1,4 +1,4 @@
-"""The roster: the tasks at hand with what changes in their lives, kept up to date with the store.
+"""The roster: the current tasks and their changing state, kept up to date with the store.
 
 A look at the store reads what may have changed since the last one: which tasks there are, the last round of each, which buckets are open,
 and what became of those that were. What was sealed long ago is read once, when its task is first met.

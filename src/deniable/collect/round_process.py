@@ -1,6 +1,6 @@
 """Closing a round: next to everything else if that is light, in a process of its own if it is not.
 
-A process of its own has a limit on its memory, and the kernel is told to end it first where memory runs out: it may die, and nothing else
+A process of its own has a limit on its memory, and the kernel ends it first when memory runs out: it may die, and nothing else
 does. It ends with the collector that started it, whose end closes its input.
 """
 
@@ -25,7 +25,7 @@ from deniable.errors import DeniableError, ProtocolError
 SECONDS = 900.0
 """How long closing a round may take, whatever was predicted."""
 ROOM = 1 << 30
-"""What a process needs beside the tallies and estimates that were predicted."""
+"""The memory of a process in addition to the predicted tallies and estimates."""
 Outcome = Protocol | Estimate | Mapping[str, Estimate]
 """The next state, or the result."""
 

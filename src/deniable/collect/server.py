@@ -103,7 +103,7 @@ class Service(Process):
 
 
 def serve(settings: Settings, *, clock: Callable[[], float] = SYSTEM_CLOCK) -> None:
-    """Run a collector until the process is told to stop."""
+    """Run a collector until the process has to stop."""
     with port(settings) as listening:
         if find_backend(settings.store).remote:
             note(f"waiting for the database, until {until(CONNECT_SECONDS)} at the latest")

@@ -1,4 +1,4 @@
-"""The analyst's side of a collector: how a task stands, what its reports say, and what has changed.
+"""The analyst's side of a collector: the status of a task, its estimates, and what has changed.
 
 No statistics of its own: tallies are summed, and the protocol, the estimates and their comparison do the rest.
 """
@@ -25,25 +25,25 @@ from deniable.errors import ParameterError, ProtocolError
 __all__ = ["Answer", "Comparisons", "ReportSelection", "TooFew", "compare", "estimate", "read_periods", "read_strata", "task_status"]
 _HEAVY = threading.Lock()
 LEAST_ALPHA = 1e-9
-"""Below it, 1 - alpha is no longer told from 1 with any precision."""
+"""Below it, 1 - alpha cannot be distinguished from 1 precisely enough."""
 
 
 class TaskCount(NamedTuple):
-    """A task's tallies by period, question and stratum, and the state of every period that has any."""
+    """A task's tallies by period, question and stratum, and the state of every period with reports."""
 
     tallies: dict[tuple[int, int, int], Tally]
     states: dict[int, str]
 
 
 def task_status(collector: Collector, task_id: bytes, *, exact: bool = True) -> dict[str, Any]:
-    """How a task stands: open or closed, the period or round at hand, and the reports of every period that has some.
+    """Return a task's status: open or closed, the current period or round, and the reports of every period that has some.
 
-    Not ``exact``, numbers below the task's minimum batch are None, as for analysts: nothing is shown about fewer people.
+    Unless ``exact``, numbers below the task's minimum batch are None, as for analysts.
     """
     live = collector.task(task_id)
     task, now = live.task, collector.clock()
     here = collector.store.open_counts(task_id, once=task.admission == TOKEN)
-    buckets = collector.store.buckets(task_id)  # read last: a period that is sealed meanwhile tells its own count
+    buckets = collector.store.buckets(task_id)  # read last: a period that was closed meanwhile has its own count
     stages = [_bucket_status(task, stored, here.get(stored.bucket.number, 0), exact=exact) for stored in buckets]
     closed = live.closed or now >= task.end + task.late
     return {
@@ -63,7 +63,7 @@ def task_status(collector: Collector, task_id: bytes, *, exact: bool = True) -> 
 
 
 def _trust(collector: Collector, task: Task) -> dict[str, Any]:
-    """The trust model; under shuffle trust with what is claimed, and what the batches so far are worth."""
+    """Return the trust model; for shuffled tasks with the claim, and the epsilon of the batches so far."""
     if task.mixing is None:
         return {"trust": task.model}
     mixed = mixed_in(collector, task)
@@ -84,9 +84,9 @@ def _bucket_status(task: Task, stored: StoredBucket, here: int, *, exact: bool) 
 
 
 def estimate(collector: Collector, task_id: bytes, selection: ReportSelection = EVERYTHING, *, counted: TaskCount | None = None) -> Answer:
-    """What the selected reports say; TooFew if they are fewer than the task's minimum batch, for every question.
+    """Return the estimates from the selected reports; raise TooFew if every question has fewer than the task's minimum batch.
 
-    ``counted`` is what was counted of a survey before, if it shall not be counted now.
+    ``counted`` is an earlier count of a survey, to use instead of counting now.
     """
     task = collector.task(task_id).task
     selection.check(task)
@@ -109,19 +109,19 @@ def compare(
     *,
     counted: TaskCount | None = None,
 ) -> Comparisons:
-    """What changed from one selection to another, with a test; TooFew if either is below the task's minimum batch, for every question."""
+    """Return what changed between two selections, with a test; raise TooFew if no question has the minimum batch in both."""
     task = collector.task(task_id).task
     if not LEAST_ALPHA <= alpha < 1:
-        raise ParameterError("alpha", alpha, allowed=f"a number from {LEAST_ALPHA} to below 1", fix="0.05 is usual")
+        raise ParameterError("alpha", alpha, allowed=f"a number from {LEAST_ALPHA} to below 1", fix="use 0.05, the usual value")
     if task.rounds:
         raise ParameterError(
-            "task", task.name, allowed="a task of one round", fix="a search has one result: publish another to compare with"
+            "task", task.name, allowed="a task of one round", fix="publish another search to compare with: a search has one result"
         )
     for side in (first, second):
         side.check(task)
     if first.overlaps(second):
         received, fix = (first.to_json(), second.to_json()), "name other periods or other labels for the second"
-        raise ParameterError("selections", received, allowed="two that share no reports: the test takes them as independent", fix=fix)
+        raise ParameterError("selections", received, allowed="two without common reports, so that they are independent", fix=fix)
     asked = None if first.periods is None or second.periods is None else {*first.periods, *second.periods}
     with _turn(task):
         counted = counted or count(collector, task_id, asked)
@@ -135,7 +135,7 @@ def compare(
 
 
 def mixed_in(collector: Collector, task: Task, periods: Collection[int] | None = None) -> ShuffledBatches | None:
-    """The shuffled batches of some periods or all; None if there are none, or the task is of local trust. Ask after counting."""
+    """Return the shuffled batches of some periods or all; None if there are none, or the task is local. Call it after counting."""
     if task.mixing is None:
         return None
     found = collector.batches.listed(task.id, periods)
@@ -143,7 +143,7 @@ def mixed_in(collector: Collector, task: Task, periods: Collection[int] | None =
 
 
 def count(collector: Collector, task_id: bytes, periods: Collection[int] | None = None) -> TaskCount:
-    """A task's tallies, of some periods or all, together with all its states: read again if a period was sealed in between."""
+    """Return a task's tallies of some periods or all, with all its states: read again if a period was closed in between."""
     while True:
         states = _states(collector, task_id)
         tallies = collector.tallies(task_id, periods)
@@ -152,7 +152,7 @@ def count(collector: Collector, task_id: bytes, periods: Collection[int] | None 
 
 
 def _turn(task: Task) -> AbstractContextManager[object]:
-    """Estimates that take much memory are computed one at a time, whoever asks for them."""
+    """Return a lock for estimates that take much memory: those are computed one at a time, for everyone."""
     heavy = not task.rounds and task.survey.work().heavy  # rounds that are heavy have a process of their own
     return _HEAVY if heavy else nullcontext()
 
@@ -173,21 +173,21 @@ def _provisional(collector: Collector, task: Task, counted: TaskCount, selection
 
 
 def _result(collector: Collector, task: Task) -> Mapping[str, Any]:
-    """The result of a task of several rounds; ProtocolError while a round is open."""
-    last = collector.store.last_round(task.id)  # not as it was known a moment ago: another collector may have closed that one
+    """Return the result of a task of several rounds; raise ProtocolError while a round is open."""
+    last = collector.store.last_round(task.id)  # read now: another collector may just have closed a round
     number = 0 if last is None else last[0]
     found = {each.bucket.number: each for each in collector.store.buckets(task.id)}.get(number)
     counted = found is not None and found.state != "open"
     allowed, live, stored = "a task whose last round was closed", collector.task(task.id), collector.store.task(task.id)
     if live.trouble:
-        fix = "its status tells an admin why, and advance tries again"
+        fix = "look up the reason in the task's status as an admin, then advance it again"
         raise ProtocolError("task", f"round {number} could not be closed", allowed=allowed, fix=fix)
-    closed = stored is not None and stored.closed  # before that, whoever closes the round is at it: nobody does it twice
+    closed = stored is not None and stored.closed  # until then, another thread or collector is closing it: nobody does it twice
     outcome: Any = collector.outcome(task.id, number) if closed and counted else None
     if isinstance(outcome, Protocol):
-        raise ProtocolError("task", f"closed in round {number}", allowed=allowed, fix="it has no result: publish it again")
+        raise ProtocolError("task", f"closed in round {number}", allowed=allowed, fix="publish it again: it has no result")
     if outcome is not None:
         return by_name(task, outcome)
     reports = found.reports if found is not None and counted else collector.reports_now(live)
-    told = f"{reports:,}" if reports >= task.minimum_batch else f"fewer than {task.minimum_batch:,}"
-    raise ProtocolError("task", f"round {number} is open", allowed=allowed, fix=f"it has {told} reports: advance it, or wait")
+    reported = f"{reports:,}" if reports >= task.minimum_batch else f"fewer than {task.minimum_batch:,}"
+    raise ProtocolError("task", f"round {number} is open", allowed=allowed, fix=f"wait, or advance it: it has {reported} reports")

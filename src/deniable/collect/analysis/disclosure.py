@@ -1,4 +1,4 @@
-"""From tallies to an answer, whoever has counted them: a collector from its store, or anyone from an open folder."""
+"""From tallies to an answer, for a collector with its store and for anyone with an open folder."""
 
 from __future__ import annotations
 

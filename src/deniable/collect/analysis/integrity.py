@@ -80,7 +80,7 @@ def _kept(collector: Collector, task: Task, selection: ReportSelection) -> tuple
 
 
 def _sample(rows: Array, key: bytes) -> Array:
-    """At most so many rows, the same for the same rows, and chosen as if at random to whoever does not know the key."""
+    """Return at most this many rows: the same for the same rows, and random to everyone without the key."""
     if len(rows) <= MOST:
         return rows
     a, b, c = np.frombuffer(key, "<u8")[:3]

@@ -17,19 +17,19 @@ from deniable.collect.kit.log import note, note_error
 from deniable.errors import DeniableError
 
 SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
-"""Bounds for a histogram of how long appends take."""
+"""Histogram bounds for the duration of appends."""
 Address = TypeVar("Address")
 Row = TypeVar("Row")
 Told = TypeVar("Told")
 Append = Callable[[dict[Address, list[Row]]], frozenset[Told]]
-"""Makes rows durable, and tells what did not go as hoped: of a collector, the buckets that were sealed meanwhile. StorageError if nothing
+"""Makes rows durable and returns what did not work: for a collector, the buckets that were closed meanwhile. Raises StorageError if nothing
 was stored."""
 Observe = Callable[[dict[Address, list[Row]], float, Exception | None], None]
-"""Is told what was appended, how many seconds that took, and the error if it failed."""
+"""Receives what was appended, the seconds it took, and the error if it failed."""
 
 
 class QueueFullError(DeniableError):
-    """More waits to be written than may wait; nothing of this request was kept."""
+    """The queue is full; nothing of this request was kept."""
 
 
 class _Group(asyncio.Future[frozenset[Told]], Generic[Address, Row, Told]):
@@ -75,12 +75,12 @@ class Committer(Generic[Address, Row, Told]):
         return self.waiting >= self._most_waiting or self._draining
 
     def commit(self, rows: dict[Address, list[Row]], size: int) -> asyncio.Future[frozenset[Told]]:
-        """Await this: it ends when the rows are durable, with what ``append`` told about all of them; StorageError if none was stored.
+        """Await this: it ends when the rows are durable, with the result of ``append`` for all; StorageError if none was stored.
 
-        ``size`` is the memory they keep, roughly; QueueFullError if too much waits.
+        ``size`` is roughly the memory they need; QueueFullError if too much is waiting.
         """
         if self.full:
-            raise QueueFullError("waiting", self.waiting, allowed=f"below {self._most_waiting} bytes", fix="send it again later")
+            raise QueueFullError("waiting", self.waiting, allowed=f"below {self._most_waiting} bytes", fix="send the request again later")
         group = self._gathering
         if group is None:
             loop = asyncio.get_running_loop()
@@ -112,7 +112,7 @@ class Committer(Generic[Address, Row, Told]):
             self._thread.submit(self._write, group)
 
     def _write(self, group: _Group[Address, Row, Told]) -> None:
-        """In the thread. Whatever happens, the loop is told: no request may wait for ever because of an error that nobody thought of."""
+        """Runs in the thread. Whatever happens, the loop hears of it: an unexpected error must not leave requests waiting forever."""
         start = time.perf_counter()
         told, failed = frozenset[Told](), None
         try:

@@ -1,4 +1,4 @@
-"""A process behind a port: it says where it serves, and is stopped without losing anything that it acknowledged."""
+"""A process behind a port: it prints its address, and stops without losing anything that it acknowledged."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from deniable.collect.kit.settings import ProcessSettings
 
 BACKLOG = 2048
 LISTENERS = 16
-"""How often the port is listened on: uvloop takes one new connection from each listening socket in a turn of its loop, and under load,
-where a turn is long, the others would wait for seconds."""
+"""The number of listening sockets: uvloop takes one new connection from each in a turn of its loop, and under load, where turns are long,
+the others would wait for seconds."""
 GRACE_SECONDS = 2
-"""How long requests may take to end once the process is told to stop."""
+"""Seconds for requests to end once the process has to stop."""
 LAST_SECONDS = 1.5
-"""How long everything else may take after that."""
+"""Seconds for everything else after that."""
 HEADERS = [("x-content-type-options", "nosniff"), ("referrer-policy", "no-referrer")]
-"""Of every answer; ``policy`` has the one that pages and data differ in."""
+"""Headers of every answer; ``policy`` has the one in which pages and data differ."""
 TLS_ONLY = ("strict-transport-security", "max-age=31536000")
 
 
 class ProcessServer(uvicorn.Server):
-    """Says where it listens once it is ready, and ends in time whatever still computes."""
+    """Prints its address once it is ready, and ends in time even if something still computes."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to answer."""
@@ -51,7 +51,7 @@ class ProcessServer(uvicorn.Server):
             sys.stdout.flush()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop answering. What was acknowledged is durable, so a thread that is cut off in the middle of an estimate loses nothing."""
+        """Stop answering. Acknowledged reports are durable, so cutting off a thread in the middle of an estimate loses nothing."""
         last = threading.Timer(GRACE_SECONDS + LAST_SECONDS, os._exit, (0,))
         last.daemon = True
         last.start()
@@ -60,7 +60,7 @@ class ProcessServer(uvicorn.Server):
 
 @contextmanager
 def port(settings: ProcessSettings) -> Iterator[socket.socket]:
-    """The port of a process that logs and can be told to stop, held before anything else is opened."""
+    """Open the port of a process, before anything else, and set up its log and signals."""
 
     def leave(_: int, __: FrameType | None) -> None:
         raise SystemExit(0)
@@ -74,7 +74,7 @@ def port(settings: ProcessSettings) -> Iterator[socket.socket]:
 
 
 def server_config(service: ASGIApp, settings: ProcessSettings) -> uvicorn.Config:
-    """What uvicorn is told."""
+    """Return uvicorn's configuration."""
     tls: dict[str, Any] = {"ssl_certfile": settings.certificate, "ssl_keyfile": settings.key_file} if settings.secure else {}
     return uvicorn.Config(
         service,

@@ -49,7 +49,7 @@ def export_dataset(
 ) -> Exported:
     """Write a task's sealed reports, of some periods or all, below a folder, a URL or (path, filesystem).
 
-    Nothing is withheld: the tallies are those that the collector has, those of small groups too. So this is for whoever runs the collector;
+    Nothing is withheld: the tallies are those that the collector has, those of small groups too. So this is for the collector's operator;
     what everybody may see is written by ``export``.
     """
     task = collector.task(task_id).task

@@ -18,7 +18,7 @@ from deniable.errors import WireError
 
 LEVEL = 0.95
 MOST_POINTS = 64
-"""So many points of a distribution were told."""
+"""The number of points of a distribution."""
 
 
 def is_earlier(published: Any) -> bool:
@@ -43,7 +43,7 @@ def earlier_scales(answer: Answer) -> list[float]:
 
 
 def _questions(answer: Answer) -> dict[str, Any]:
-    """What was told by itself: the questions of a survey, and all results of another protocol."""
+    """The parts that were listed alone: the questions of a survey, and all results of another protocol."""
     if not answer.task.rounds:
         return dict(answer.estimates)
     return {name: each for main, first in answer.estimates.items() for name, each in ({main: first} | dict(first.parts)).items()}

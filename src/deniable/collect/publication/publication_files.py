@@ -71,7 +71,7 @@ def read_task(data: bytes) -> Task:
     canonical = content["task"].encode()
     task = Task.from_json(canonical)
     require_signature(task.key, TASK_CONTEXT + canonical, content["signature"])
-    check_size(task, protocol_from_json(task.protocol))  # no collector has published another: whoever reads needs the memory, too
+    check_size(task, protocol_from_json(task.protocol))  # collectors publish no others, and readers need the memory, too
     return task
 
 

@@ -24,7 +24,7 @@ A manifest has some 230 bytes for each file of reports: it can list 36,000.
 
 
 class PublicationFiles:
-    """The files of a folder; a name that is not there is told as such."""
+    """The files of a folder; a missing name is an error that says so."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -90,7 +90,7 @@ def _first_hole(file: BufferedReader, size: int) -> int:
 
 @contextmanager
 def naming(name: str) -> Iterator[None]:
-    """Whatever is wrong inside is told as an error of this file."""
+    """Raise errors inside as errors of this file."""
     try:
         yield
     except (DeniableError, pa.ArrowException, KeyError, TypeError, ValueError, AttributeError, OSError) as error:

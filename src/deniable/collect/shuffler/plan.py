@@ -1,4 +1,4 @@
-"""A shuffler from what its operator says: the tasks fetched and verified, its place in each, and the way to whoever comes next."""
+"""A shuffler from its operator's settings: the tasks fetched and verified, its position in each, and the next hop."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _arrange(plan: ShufflerPlan, store: ShuffleStore, clock: Callable[[], float]
     links: dict[bytes, Link] = {}
     for identity in plan.tasks:
         task = read_task(kept.get(identity) or fetch_task(collector, identity), identity)
-        check_claim(task)  # whoever made the task may be the one to be protected from
+        check_claim(task)  # the author of the task may be the very party to protect people from
         station = station_of(task, ring.identity)
         served.append(_served(plan, station, collector))
         links[identity] = CollectorLink(collector, identity) if station.last else _next(plan, station)
@@ -100,7 +100,7 @@ def fetch_task(collector: Transport, identity: bytes) -> bytes:
 
 
 def read_task(text: bytes, identity: bytes) -> Task:
-    """The task of an id, whoever sent it; WireError if it is another one, or is not shuffled."""
+    """Return the task of an id, from any sender; raise WireError if it is another one, or is not shuffled."""
     if hashlib.sha256(text).digest() != identity:
         raise WireError("task", hashlib.sha256(text).hexdigest(), allowed=identity.hex(), fix="do not trust this collector")
     task = Task.from_json(text)

@@ -50,7 +50,7 @@ class Reception(Entrance):
         self._bodies = BodyReader(most=limits.max_body, most_together=limits.most_waiting, seconds=limits.body_seconds)
 
     def failures(self) -> dict[type[BaseException], Callable[[Any], Refusal]]:
-        """How errors of its own are told."""
+        """The answers to its own errors."""
         died = Refusal(503, "interrupted", "the seals could not be opened; send them again", retry=1)
         return super().failures() | {WorkerDiedError: lambda _: died}
 

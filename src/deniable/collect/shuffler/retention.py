@@ -24,7 +24,7 @@ AGREEMENT = 6 * 3600
 
 
 class Settled:
-    """The time, as far as it is believed. ``day`` is the last one that was, ``keep`` is told of each new one."""
+    """The time, as far as it is believed. ``day`` is the last believed day; ``keep`` is called for each new one."""
 
     def __init__(self, clock: Callable[[], float], day: int | None, keep: Callable[[int], None]) -> None:
         self._steady = clock.steady if isinstance(clock, Clock) else clock

@@ -23,7 +23,7 @@ from deniable.collect.shuffler.shuffler import Shuffler
 
 SEALS, KEYS, HEALTH = "/v1/seals", "/v1/keys", "/v1/health"
 PATIENCE = 60.0
-"""Seconds after which the forwarder looks for work that nobody told it of."""
+"""Seconds after which the forwarder looks for work without being called."""
 
 
 class ShuffleService(Process):
@@ -85,7 +85,7 @@ class ShuffleService(Process):
 def serve_shuffler(
     settings: ProcessSettings, make: Callable[[], tuple[Shuffler, Mapping[bytes, Link]]], *, workers: int, metrics_port: int = 0
 ) -> None:
-    """Run a shuffler until the process is told to stop; ``make`` opens its store once the port is there.
+    """Run a shuffler until the process has to stop; ``make`` opens its store once the port is open.
 
     Metrics are served on a port of their own, to this machine alone: how many wait, second by second, tells who came when.
     """

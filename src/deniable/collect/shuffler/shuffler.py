@@ -60,7 +60,7 @@ class Shuffler:
 
     def tend_keys(self) -> None:
         """Make a key before the newest one ends, and delete those that ended long ago."""
-        now = self.watch.now().earliest  # by a clock that jumped ahead, keys would be lost for good
+        now = self.watch.now().earliest  # with a clock that jumped ahead, keys would be lost permanently
         if self.ring.tend(now, self.lifetime, settled=self._retention.time(now)):
             note("keys changed", announced=len(self.ring.notices(now)))
 

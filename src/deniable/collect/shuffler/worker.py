@@ -2,7 +2,7 @@
 
 A message is its length in 4 bytes, then a pickle; only the shuffler that started the process writes to it. The first message has the
 stations; each later one has the bodies, the keys and the most seals in a body, and is answered by one message. No lock is shared and
-nothing is named in the system, so whoever is killed leaves nothing behind: the pipe ends, and so does the process.
+nothing has a name in the system, so a killed process leaves nothing behind: the pipe ends, and so does the process.
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ class Batches:
         with self._store.catalog.reading() as connection:
             try:
                 return len(self._store.log.sealed_ids(connection, bucket, ids)) == len(ids)
-            except StorageError:  # what was sealed is deleted, or damaged: it is told where it is read
+            except StorageError:  # the sealed file is deleted or damaged: reading it reports that
                 return True
 
 

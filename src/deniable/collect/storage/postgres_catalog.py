@@ -66,6 +66,6 @@ def _url(address: str) -> sql.URL:
 
 
 def _prepare(connection: Any, _: Any) -> None:
-    # A server may be told to answer before it has written; an acknowledgement of ours means more. Stronger settings stay.
+    # A server may be set to answer before it has written; our acknowledgements promise more. Stronger settings stay.
     connection.execute("SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'")
     connection.commit()

@@ -89,7 +89,7 @@ class SumStore(PrivateDatabase):
             return dict(database.execute("SELECT party, data FROM message").fetchall())
 
     def due(self) -> dict[int, bytes]:
-        """What goes to whom; after the end, empty, who is to be told."""
+        """The messages for each party; after the end, empty ones for those that still need to hear of it."""
         with self._reading() as database:
             return dict(database.execute("SELECT party, data FROM due").fetchall())
 
@@ -124,7 +124,7 @@ class SumStore(PrivateDatabase):
         fault_point("step ended")
 
     def end(self, state: str, result: str, survivors: int, present: Iterable[int]) -> None:
-        """The sum is over: keep the result, who is to be told, and of everything else that it was."""
+        """End the sum: keep the result, the parties that still need to hear of it, and of the rest only that it existed."""
         with self._writing() as database:
             database.execute("UPDATE sum SET state = ?, engine = NULL, survivors = ?, result = ?", (state, survivors, result))
             database.execute("DELETE FROM message")

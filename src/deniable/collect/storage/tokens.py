@@ -58,8 +58,8 @@ class Codes:
         """True if a code is there and was not redeemed with another request: then it is redeemed with this one."""
         table = db.enrolment
         mine = (table.c.task == task, table.c.code == code, sql.or_(table.c.request.is_(None), table.c.request == request))
-        with self._catalog.reading() as connection:  # whoever guesses must not keep reports waiting for the database
+        with self._catalog.reading() as connection:  # people who guess must not keep reports waiting for the database
             if connection.execute(sql.select(table.c.code).where(*mine)).first() is None:
                 return False
-        with self._catalog.changing() as connection:  # one statement decides, whoever else asks at the same time
+        with self._catalog.changing() as connection:  # one statement decides, even if others ask at the same time
             return bool(connection.execute(table.update().where(*mine).values(request=request)).rowcount)

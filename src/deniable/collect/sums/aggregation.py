@@ -21,14 +21,14 @@ from deniable.multiparty.message import Message
 from deniable.multiparty.roles import Aggregator
 
 LOST, LATE = "lost", "late"
-"""What a party is told that did not keep up: before its vector was there, or after."""
+"""The answers to a party that is too late: before its vector arrived, or after."""
 
 
 LONGEST_STEP = 366 * 86_400
 """Seconds."""
 
 
-class Over(Exception):  # noqa: N818  # not an error: what a party is told
+class Over(Exception):  # noqa: N818  # not an error: an answer to a party
     """There is nothing more to do for a party: the sum was opened or aborted, or the party did not keep up."""
 
     def __init__(self, state: str) -> None:
@@ -61,7 +61,7 @@ class Aggregation:
         self._lock = threading.RLock()
         self._due = store.due()
         self.told: set[int] = set()
-        """The parties that were told that it is over, since this process began."""
+        """The parties that heard of the end since this process began."""
         self._roles = self.agreement.roles
         self._engine = self._load()
         self._since = steady()

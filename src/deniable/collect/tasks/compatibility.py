@@ -1,7 +1,7 @@
-"""Whether a task still means what an earlier one of its name meant: a silent change of meaning is refused at publication.
+"""Compatibility of a task with the earlier one of its name: silent changes of meaning are refused at publication.
 
-Nothing changes the meaning that leaves people's answers comparable and promises them at least as much: other dates, another owner, fewer
-answers, reports kept for a shorter time, results shown of larger crowds only.
+A change keeps the meaning if people's answers stay comparable and the promise stays as strong: other dates, another owner, fewer answers,
+shorter retention, or a larger minimum batch.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ SPECIAL = ("protocol", "strata", "default", "period", "key", "mixing")
 
 
 def changes_of_meaning(old: Task, new: Task) -> list[str]:
-    """What would change the meaning of a task that was published before, in words; nothing if it may be published under the same name."""
+    """Return in words what would change a published task's meaning; empty if it may be published under the same name."""
 
     def pairs(names: dict[str, str]) -> list[tuple[str, Any, Any]]:
         return [(words, getattr(old, name), getattr(new, name)) for name, words in names.items()]
@@ -81,7 +81,7 @@ def _changes_of_protocol(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
         names = sorted(old.keys() | new.keys())
         return [_changed(f"the protocol's {name}", old.get(name), new.get(name)) for name in names if old.get(name) != new.get(name)]
     before, after = ({question["name"]: question for question in protocol["questions"]} for protocol in (old, new))
-    if len(before) == len(after) == 1:  # a single question is told from others by its task, whatever its name
+    if len(before) == len(after) == 1:  # a single question is identified by its task, whatever its name
         before, after = {"": next(iter(before.values()))}, {"": next(iter(after.values()))}
     changes = [f"the question {name!r} is gone" for name in before if name not in after]
     changes += [f"the question {name!r} is new" for name in after if name not in before]
@@ -122,7 +122,7 @@ def _changes_of_strata(old: dict[str, tuple[str, ...]], new: dict[str, tuple[str
 def _changes_of_mixing(old: Mixing | None, new: Mixing | None) -> list[str]:
     """A claim may become stronger. Another shuffler is another party to be trusted; its address may change."""
     if old is None or new is None:
-        return []  # another trust model, which is told
+        return []  # another trust model, which SAME reports
     keys = [[relay.key.hex() for relay in mixing.shufflers] for mixing in (old, new)]
     weaker: list[tuple[str, object, object, bool]] = [
         ("the claim about a shuffled batch", old.epsilon, new.epsilon, old.epsilon < new.epsilon),
