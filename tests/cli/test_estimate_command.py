@@ -190,7 +190,7 @@ def test_too_few_reports_have_a_status_of_their_own(site, task):
         (["home-page", "--stratum", "platform=tv"], "phone"),
         (["home-page", "--stratum", "platform"], "platform=phone"),
         (["home-page", "--stratum", "platform=web", "--stratum", "platform=phone"], "each name once"),
-        (["home-page", "--period", "1", "--compare-period", "all"], "share no reports"),
+        (["home-page", "--period", "1", "--compare-period", "all"], "without common reports"),
         (["home-page", "--period", "0", "--compare-period", "1", "--alpha", "2"], "alpha"),
         (["home-page", "--period", "0", "--compare-period", "1", "--alpha", "1e-30"], "alpha"),
         (["home-page", "--period", "0", "--compare-period", "1", "--integrity"], "one selection"),

@@ -216,9 +216,9 @@ def test_what_cannot_be_compared_is_refused(collector):
     report(collector, task, [1, 2], platform="web", age="old")
     phone, web, old = ({"platform": "phone"}, {"platform": "web"}, {"age": "old"})
     for first, second in [(None, (0,)), ((0, 1), (1, 2)), (None, None)]:
-        with pytest.raises(ParameterError, match="share no reports"):
+        with pytest.raises(ParameterError, match="without common reports"):
             compare(collector, task.id, ReportSelection(first), ReportSelection(second))
-    with pytest.raises(ParameterError, match="share no reports"):
+    with pytest.raises(ParameterError, match="without common reports"):
         compare(collector, task.id, ReportSelection(None, web), ReportSelection(None, old))
     with pytest.raises(TooFew):  # they are apart, but nobody is in one of them
         compare(collector, task.id, ReportSelection(None, web), ReportSelection(None, phone))

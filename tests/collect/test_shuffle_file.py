@@ -99,7 +99,7 @@ def test_a_threshold_that_leaves_something_is_taken():
 
 MISTAKES = {
     "an epsilon that is too large": (TEXT.replace('"auto"', "3.0"), ["shuffle", "0.5", "honest people would be enough"]),
-    "strata": (TEXT + '[strata]\nplatform = ["phone", "web"]\n', ["strata", "splits the crowd"]),
+    "strata": (TEXT + '[strata]\nplatform = ["phone", "web"]\n', ["strata", "splitting the crowd"]),
     "a search": (TEXT + '[search]\nprotocol = "PEM"\n', ["search", "one round"]),
     "two answers in a period": (TEXT.replace("[domain]", "answers_per_period = 2\nanswers = 2\n[domain]"), ["answers_per_period"]),
     "no shufflers": (TEXT.replace(RELAY, ""), ["shufflers", "1 to 8"]),

@@ -121,7 +121,7 @@ def _domain_of(made: type[Protocol], content: object) -> Any:
             fix='write sets = { categories = ["tea", "milk"] } for sets, and categories = [...] for single values',
         )
     if candidates is not None:
-        allowed = f"none for a search or another protocol, such as {made.kind}"
+        allowed = f"none in a search or another protocol, such as {made.kind}"
         raise ParameterError(
             "candidates", candidates, allowed=allowed, fix="leave out the candidates; or leave out the protocol to count them"
         )
