@@ -135,7 +135,7 @@ def test_a_result_is_the_protocols_own_in_json_on_the_page_and_in_the_terminal(s
         assert [cell for line in (names, *lines) for cell in line if cell not in page.text] == []
         figures += len(each.figures())
     told = site.web.get(f"/v1/tasks/{task.hex()}").json()
-    assert "What the promise is about" in told["task"]
+    assert "What the promise compares" in told["task"]
     charts = site.web.get(f"/tasks/{task.hex()}/live").json()["charts"]
     assert len(charts) == figures > 0
     assert {f"chart-0-{number}" if number else "chart-0" for number in range(figures)} == set(charts)

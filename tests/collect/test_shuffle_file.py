@@ -118,7 +118,7 @@ MISTAKES = {
     "a threshold that drops all of the smallest batch": (
         with_threshold("GRR", "15.7"), ["threshold", "4 different reports of GRR", "about 126 of each", "500"],
     ),
-    "a shared secret": (TEXT.replace("[domain]", 'admission = "secret"\n[domain]'), ["admission", "knows whose a report is", "token"]),
+    "a shared secret": (TEXT.replace("[domain]", 'admission = "secret"\n[domain]'), ["admission", "would know who sent what", "token"]),
     "no time for what is late": (TEXT.replace("[domain]", 'late = "4 seconds"\n[domain]'), ["late", "5 seconds"]),
     "a threshold that is none": (TEXT + "threshold = 20\n", ["threshold", "table"]),
     "an unknown name": (TEXT + "shuffler = 1\n", ["shuffler"]),
