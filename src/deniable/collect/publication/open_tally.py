@@ -1,7 +1,7 @@
 """Counting what devices have posted in open folders (``client.bulletin``), as a collector that received it would have counted it.
 
-No file is trusted, and no order is kept: a report counts if its bytes are those that its name promises, and the task takes it. Whoever
-counts the same files gets the same tallies, to the byte. What is not counted is named, with a code; the collector's codes, and these::
+No file is trusted, and order does not matter: a report counts if its bytes match its name and the task accepts it. Everyone who counts the
+same files gets the same tallies, to the byte. Files that are not counted are listed with a code: the collector's codes, and these::
 
     not_a_report   another name, a folder, a link: nothing that a device posts
     unfinished     what a device that was stopped has left

@@ -1,16 +1,16 @@
 """An open publication: a folder with the privatized reports of a task, from which anyone can count and estimate again, without a server.
 
-In the local model a report may be public: what it says about its sender is what epsilon allows, whoever reads it. Left out is what could
-tell whose it is: ids, times but for the period, and the order of arrival; rows are sorted by their content. The files::
+In the local model a report may be public: it reveals no more about its sender than epsilon allows, to any reader. Everything that could
+identify the sender is left out: ids, times except for the period, and the order of arrival; rows are sorted by content. The files::
 
     task.json         the task and its signature, as the collector serves them
     rounds.json       of a task of several rounds: each round as it was opened, its signature, and the protocol's state behind it
     log.json          the public log up to the last entry about the task
     reports/P-Q-S.parquet    period or round P, question Q, stratum S: the columns of ``Reports.to_arrow``
-    estimates.json    what the collector says follows from the reports
-    manifest.json     every other file's SHA-256, every batch's number of reports and tally, what shuffled batches are worth, signed
+    estimates.json    the collector's estimates from the reports
+    manifest.json     every other file's SHA-256, every batch's number of reports and tally, the epsilon of shuffled batches, signed
 
-All of it is signed with the key that stands in the task, and the task is known by its id: whoever has the id needs to trust nobody.
+Everything is signed with the key in the task, and the task's id is its hash: with the id, readers need to trust nobody.
 Reading needs neither a store nor the packages of a server; ``export`` writes.
 """
 

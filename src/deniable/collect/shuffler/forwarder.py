@@ -1,9 +1,9 @@
-"""Batches are passed on until they are acknowledged: again and again, ever more seldom, and never in another form.
+"""Forwarding of batches until they are acknowledged: retried with growing pauses, and always in the same form.
 
-A batch goes as the message that was recorded when it was mixed, so whoever gets it twice knows it by its id. A collector has it once it
-names that id: any page may come with status 200. To another shuffler it goes in pieces; there each seal is known by itself, and what is
-rejected was not delivered. Of that, what its device made wrong is dropped; the rest is kept. What is refused for good (a claim that does
-not hold, a period that was counted) is told in the log and tried again, too: whoever refused may be put right. It ends when the task does.
+A batch is sent as the message recorded when it was mixed, so receivers recognize repetitions by its id. A collector has a batch once it
+answers with that id: any web page may have status 200. Another shuffler gets it in pieces, recognizes each sealed report on its own, and
+lists those that it rejects. Of those, malformed reports are dropped and the rest are kept. Permanent refusals (a claim that does not hold,
+a period that was counted) are logged and retried, too, because the receiver may be repaired. Retries end when the task does.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ def _refused(answer: Response) -> Delivery:
 
 
 def _rejected(answer: Response, sent: set[bytes]) -> dict[bytes, str]:
-    """Id and code of what was not taken; ProtocolError if that is not exactly what is told, and about what was sent."""
+    """Return the ids and codes of rejected reports; raise ProtocolError unless the answer lists nothing else, and only what was sent."""
     listed = _content(answer).get("rejected")
     found: dict[bytes, str] = {}
     for item in listed if isinstance(listed, list) else ():

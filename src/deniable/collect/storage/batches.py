@@ -1,8 +1,8 @@
 """Shuffled batches in the store: each is taken as a whole, once, or leaves no trace.
 
-A batch is decided by one transaction, which writes what it is worth together with its rows. Only then are the rows appended to the log of
-reports, and taken out of the batch again. Whoever is interrupted in between finds the rows in the batch and goes on: reports are counted
-by their ids, so that appending them twice does no harm. Rows lie in the order of their ids, not in that of the batch.
+One transaction accepts a batch and writes its epsilon together with its rows. Only then are the rows appended to the log of reports and
+removed from the batch. After an interruption in between, the rows are still in the batch and the work goes on: reports are counted by id,
+so appending them twice is harmless. Rows are sorted by id, not in the order of the batch.
 """
 
 from __future__ import annotations

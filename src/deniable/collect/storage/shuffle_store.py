@@ -1,8 +1,8 @@
 """What a shuffler holds, on disk: durable before it is acknowledged, without order, and gone once it was passed on.
 
-One SQLite file. Everything is kept under a digest and read in the order of digests: there are no row numbers and no times, and what is
-held is not kept beside the seal that it came in. Where rows stand in the file, and the write-ahead log, still show to whoever takes the
-disk which were written before which. So rows that go are overwritten and the log is emptied, with every release: what is left then is ids.
+One SQLite file. Everything is stored under a digest and read in the order of digests: there are no row numbers and no times, and opened
+reports are not stored next to the seals that they came in. The positions of rows in the file, and the write-ahead log, still show the order
+of writing to anyone who takes the disk. So with every release, deleted rows are overwritten and the log is emptied: only ids remain.
 """
 
 from __future__ import annotations

@@ -13,13 +13,14 @@ of them, but for the day.
 ``clock``   the last day that was believed, in days since 1970
 ==========  =====================================================================================================
 
-**What waits** is in sorted runs: a row for what came together at first, then for ever more that is merged. Rows under random digests, one
-for each seal, would stand all over the file, and each append would write nearly all of it anew: the more is held, the slower. A run is
-written at once. Its level follows from its size, to the base of eight, and eight runs of a level become one of a higher level: so a seal
-is rewritten as often as the number of seals has digits, one that comes alone never with the thousands that came before it, and not more
-than some dozens of runs are there. A run is known by its smallest digest, and what is in it stands in the order of digests: neither says
-when it came. Whoever takes the disk sees which seals came together, while they are held: exactly for the latest few appends, as in the
-write-ahead log, and of older ones that they are among the same eight, or sixty-four. With the release all of it is overwritten.
+**Waiting seals** are in sorted runs: first a row for each append, then merged rows that grow. With a row for each seal under its random
+digest, each append would rewrite pages all over the file, and the more seals are held, the slower. A run is written at once. Its level
+follows from its size, to the base of eight, and eight runs of one level are merged into one of a higher level. So a seal is rewritten about
+as often as the number of seals has digits, a single seal is never merged with the thousands before it, and there are at most some dozens
+of runs. A run's key is its smallest digest, and its seals are sorted by digest: neither shows when they came. Anyone who takes the disk
+sees which seals came together while they are held: exactly for the latest few appends, as in the write-ahead log; for older ones, that
+they are among the same eight or sixty-four. The release overwrites all of it.
+
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The aggregator of one sum with its store and its time: what a request may do, and when a step is over.
 
-A step ends when everybody has sent what is due, or when its time is over; whoever is late is lost. The time of a step is told by a clock
-that nobody sets, and begins anew when the process is started again: while it was away nobody could send.
+A step ends when every party has sent what is due, or when its time is over; late parties drop out. A steady clock measures the time of a
+step, and it begins again when the process restarts, because nobody could send meanwhile.
 """
 
 from __future__ import annotations
