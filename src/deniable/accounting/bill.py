@@ -28,7 +28,7 @@ RULES: dict[str, Callable[[Bag, float], float]] = {
 
 @dataclass(frozen=True)
 class Bill:
-    """What events cost at a delta: epsilon by each rule that knows them, and why the others refuse."""
+    """What events cost at a delta: epsilon by each rule that covers them, and why the others refuse."""
 
     delta: float
     relation: str
@@ -36,7 +36,7 @@ class Bill:
     epsilons: dict[str, float]
     """By the rules' names."""
     refusals: dict[str, str]
-    """Why other rules do not know the events, by the rules' names."""
+    """Why other rules do not cover the events, by the rules' names."""
 
     def __repr__(self) -> str:
         rules = ", ".join(f"{rule} {ceil(epsilon * 10_000) / 10_000:g}" for rule, epsilon in self.epsilons.items())  # up: a promise

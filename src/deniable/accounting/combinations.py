@@ -1,4 +1,4 @@
-"""How events belong together: one after the other, side by side, on a sample, seen by a group; and what one person was in.
+"""Combinations of events: in sequence, in parallel, on a sample, seen by a group.
 
 ``worlds`` turns any combination into bags of leaves: each bag is everything that one person (or one pair of neighbors) may have met. An
 accountant prices bags, and the most expensive one is the price.
@@ -58,7 +58,7 @@ class Repeated(Event):
 
 @event
 class Parallel(Event):
-    """Events on disjoint parts of the people or of the data: the price is that of the dearest one, with a caveat.
+    """Events on disjoint parts of the people or of the data: they cost as much as the most expensive one, with a caveat.
 
     ``by="person"``: who belongs to which part does not depend on protected data (each person reports in one group). One person's change
     stays in one part, under either relation.

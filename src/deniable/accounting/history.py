@@ -53,15 +53,15 @@ class History:
 
     @property
     def event(self) -> Event:
-        """All of them together."""
+        """All events together."""
         return Sequential(events=tuple(entry.event for entry in self.entries))
 
     def bill(self, delta: float | None = None) -> Bill:
-        """What all of them cost together."""
+        """The bill of all events together."""
         return account(self.event, delta=self.delta if delta is None else delta, rules=self.rules)
 
     def bills(self, delta: float | None = None) -> list[Bill]:
-        """What the first one costs, the first two, and so on."""
+        """The bills of the first event, of the first two, and so on."""
         return [History(self.entries[: i + 1], self.delta, self.rules).bill(delta) for i in range(len(self.entries))]
 
     def chart(self, bills: Sequence[Bill]) -> Chart:

@@ -69,7 +69,7 @@ class BinaryTreeCounter(ContinualCounter):
 
     @property
     def levels(self) -> int:
-        """In how many parts an entry may be."""
+        """The largest number of parts that an entry is in."""
         return self.horizon.bit_length()
 
     @property

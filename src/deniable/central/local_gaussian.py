@@ -130,7 +130,7 @@ class LocalGaussianHistogram(Spec):
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised to a person who sends one report: nothing, with probability up to delta."""
+        """The guarantee of one report, which fails with probability up to delta."""
         return Guarantee(epsilon=self.epsilon, delta=self.delta, certificate="exact divergence of two discrete Gaussians, rounded up")
 
     def randomize(self, value: Any, source: Source = SYSTEM) -> tuple[int, ...]:

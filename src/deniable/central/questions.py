@@ -73,7 +73,7 @@ class PendingQuestion:
         return [Pure(epsilon=share_of(self.epsilon, times), neighbors=self.curator.neighbors)] * times
 
     def answer(self, ask: str, parts: tuple[Any, ...], mechanism: str, events: list[Event], draw: Draw) -> tuple[Release, tuple[int, ...]]:
-        """What was released. Sums of epsilons charge what was asked for; under zCDP the parts are cheaper than their sum."""
+        """The event of all releases. Sums of epsilons charge what was asked for; under zCDP the parts cost less than their sum."""
         curator, question = (
             self.curator,
             TableQuestion(ask, (*parts, self.where.identity, self.epsilon, self.curator.version, self.curator.n)),
@@ -226,7 +226,7 @@ def ask_quantiles(pending: PendingQuestion, column: str, q: Any, grid: tuple[flo
 
 @typed
 def share_of(epsilon: float, parts: int) -> float:
-    """The largest float of which ``parts`` fit into epsilon, however the two are read.
+    """Return the largest float of which ``parts`` fit into epsilon, whether read as decimal or as binary numbers.
 
     >>> share_of(0.3, 3), share_of(1.0, 3)
     (0.09999999999999999, 0.3333333333333333)

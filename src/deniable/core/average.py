@@ -116,7 +116,7 @@ class AverageChange(Law):
 
     @cached_property
     def p_values(self) -> Array:
-        """The probability of so large a change, in either direction, if there was none."""
+        """The two-sided p-value of "no change"."""
         x = np.abs(self.point)
         if self._plenty:
             return np.asarray(2 * scipy.stats.norm.sf(x / self.stderr))
@@ -144,5 +144,5 @@ class AverageChange(Law):
 
     @property
     def _jump(self) -> float:
-        """How far one report can move it."""
+        """The influence of one report on it."""
         return max((side.span[1] - side.span[0]) / side.n for side in self._sides)

@@ -53,7 +53,7 @@ class CountChange(Law):
 
     @cached_property
     def p_values(self) -> Array:
-        """The chance of a change at least as clear, if there was none; two-sided."""
+        """The two-sided p-value of "no change" for each value."""
         if min(self.n) == 0:
             return np.ones(len(self.point))
         if self._plenty:

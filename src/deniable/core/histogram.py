@@ -50,7 +50,7 @@ class Counting(Fit):
 
     @property
     def n(self) -> int:
-        """How many people reported."""
+        """The number of people who reported."""
         return self.raw.law.n
 
     @property

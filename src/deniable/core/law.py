@@ -1,4 +1,4 @@
-"""Laws: what is known about the errors of estimated numbers.
+"""Error laws of estimated numbers.
 
 An estimate is a list of values and a law. The law knows the estimated numbers, their variance, and limits at any error probability; the
 estimate knows what the numbers are about. A new kind of error is a new law, and everything that shows an estimate stays as it is.
@@ -100,7 +100,7 @@ class CountLaw(Law):
     @property
     @abstractmethod
     def enough(self) -> float:
-        """How many reports' worth of noise there is: where it is small, no test is normal."""
+        """The effective number of noisy reports: where it is small, no test is normal."""
 
     @abstractmethod
     def bounds(self, alpha: float, method: str) -> Limits:

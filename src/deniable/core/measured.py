@@ -28,17 +28,17 @@ class Measured(Table):
     """A table of numbers about a list of ``values``, and a ``law`` that knows how far each may be off: what every ``Estimate`` is."""
 
     values: Sequence[Any]
-    """What the numbers are about."""
+    """The values that the numbers are about."""
     law: Law
     """The numbers and their errors."""
     about: str
     """Where the numbers come from, in a few words: the start of the headline."""
     guarantee: Guarantee | None = None
-    """What taking part cost a person."""
+    """The guarantee of a person who took part."""
     quantity: str = "estimate"
     """What the numbers are called where they are shown."""
     family_size: int = 0
-    """How many values simultaneous statements are about: all that were estimated, also when only the top ones are kept."""
+    """The number of values that simultaneous statements cover: all that were estimated, also when only the top ones are kept."""
     covers: str = "noise only"
     """What intervals are about, in words."""
     bias: str | None = None
@@ -50,7 +50,7 @@ class Measured(Table):
     shown_as: Sequence[str] = ()
     """How the values are shown, where this is not as they are."""
     screening: Screening | None = None
-    """What a search tested, and dropped, before it named these values; None where the values were listed beforehand."""
+    """What a search tested and dropped before it named these values; None where the values were listed beforehand."""
 
     spec: Any = None
     """The mechanism of the reports, or what else promised the ``guarantee``; None where nothing single did."""
@@ -61,7 +61,7 @@ class Measured(Table):
     far_first: bool = False
     """Whether numbers far from 0 come first where values are shown."""
     single: bool = False
-    """Whether this is about one number: then errors and limits are numbers, and no lists."""
+    """True for a single number: then errors and limits are numbers, not lists."""
     unit: Numbers | None = None
     """The range whose units the numbers are in, where they may be points in time; None for plain numbers."""
     details: Mapping[str, Any] = field(default_factory=dict)

@@ -78,11 +78,11 @@ class Ratings:
 
     @property
     def people(self) -> Array:
-        """Who gave each rating."""
+        """The person who gave each rating."""
         return np.repeat(np.arange(len(self)), np.diff(self.starts))
 
     def take(self, people: Array) -> Ratings:
-        """The ratings of some people, in this order."""
+        """Return the ratings of some people, in this order."""
         counts = np.diff(self.starts)[people]
         starts = np.concatenate([[0], np.cumsum(counts)])
         places = np.arange(starts[-1]) + np.repeat(self.starts[people] - starts[:-1], counts)

@@ -70,7 +70,7 @@ class Replicates(Law):
 
     @cached_property
     def again(self) -> Array:
-        """The replicates."""
+        """The replicates, drawn when first needed."""
         if self.replicates is not None:
             return self.replicates
         found = self.drawn().replicates

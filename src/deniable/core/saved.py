@@ -95,7 +95,7 @@ def write_estimate(estimate: Estimate) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class SavedEstimate(Estimate):
-    """An estimate that was read from JSON: intervals, tests, tables and charts as before, without the verbs of its own kind."""
+    """An estimate read from JSON: intervals, tests, tables and charts as before, without the verbs of its own kind."""
 
     shown_level: float | None = None
     together: bool = False
@@ -156,7 +156,7 @@ class SavedEstimate(Estimate):
         return some.jointly() if some.picked else some
 
     def jointly(self) -> Self:
-        """This estimate with limits that hold for all values together, and a mark at those that stand out: for readers who pick some."""
+        """Return this estimate with limits that hold for all values together and a mark at significant values."""
         if self.together or self.shown_level is None:
             return self
         low, high = self.interval(self.shown_level, simultaneous=True)

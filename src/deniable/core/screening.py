@@ -35,11 +35,11 @@ class Screening:
     ranked: Any
     """The estimate of the strongest candidates, significant or not: the list of fixed length that papers on searches measure."""
     candidates: int
-    """How many values were counted."""
+    """The number of values counted."""
     dropped: int
-    """How many of these are not significant."""
+    """The number of these that are not significant."""
     people: int
-    """How many people counted them."""
+    """The number of people who counted them."""
     share: Fraction
     """The share of all people in the smallest group that a value must stand out in, of those who search and those who count."""
     noise: float
@@ -65,7 +65,7 @@ class Screening:
         return _rounded((self.reach / frequency) ** 2 * self.noise / float(self.share))
 
     def told(self, found: int) -> str:
-        """One line about what was dropped; where nothing is left, why, and what would help."""
+        """Return one line about what was dropped; where nothing is left, why, and what would help."""
         if found:
             return f"{self.candidates:,} candidates were tested; {self.dropped:,} are not significant and dropped (family-wise error 5 %)"
         if not self.people:

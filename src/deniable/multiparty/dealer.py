@@ -1,4 +1,4 @@
-"""What a dealer hands out for sums under encryption and for streams: one public table, and a secret file for each who holds one.
+"""Keys from a dealer for Paillier and stream sums: one public table, and a secret file for each member.
 
 ::
 

@@ -1,4 +1,4 @@
-"""Sums that nobody saw the parts of, with their errors."""
+"""Estimates from secure sums, with their errors."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Quotient(Law):
 
     @property
     def n(self) -> None:
-        """None: how many people there are is private, too."""
+        """None: the number of people is private, too."""
         return
 
     @property

@@ -1,4 +1,4 @@
-"""Who masks with whom: a random regular graph of parties, with as few neighbors as security and dropouts allow.
+"""The neighbors of each party in a masked sum: a random regular graph of parties, with as few neighbors as security and dropouts allow.
 
 Parties stand on a circle in random order, and each is joined to the k/2 before and the k/2 behind it (a Harary graph). A secret is shared
 among a party's k neighbors, t of whom can recover it. With n parties, C of them corrupt and D lost, three things must not happen:

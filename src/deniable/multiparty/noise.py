@@ -1,4 +1,4 @@
-"""Noise that nobody holds alone: every party adds a share, and the shares of the honest ones together have exactly the law that is needed.
+"""Distributed noise: every party adds a share, and the honest parties' shares together have exactly the law that is needed.
 
 With h the number of honest parties who stay to the end::
 

@@ -35,7 +35,7 @@ class Participant(Protocol):
 
 
 class SumReceiver(Protocol):
-    """The one who gets the sum."""
+    """The role that gets the sum."""
 
     total: Array | None
 
@@ -50,24 +50,24 @@ class Party(Participant, Protocol):
     """A party, or a decryptor."""
 
     def save(self) -> bytes:
-        """All that it needs to go on."""
+        """Return all that it needs to go on, as bytes."""
 
 
 class Aggregator(SumReceiver, Protocol):
-    """The one who gets the sum. ``step`` is the kind of message that it takes now; 0 when it is done."""
+    """The role that gets the sum. ``step`` is the kind of message that it takes now; 0 when it is done."""
 
     step: int
 
     @property
     def present(self) -> set[int]:
-        """Who is still in it; whoever else speaks is too late."""
+        """The members that are still in the sum; whoever else speaks is too late."""
 
     @property
     def waiting(self) -> set[int]:
-        """Of whom something is due now."""
+        """The members whose message is due now."""
 
     def save(self) -> bytes:
-        """All that it needs to go on."""
+        """Return all that it needs to go on, as bytes."""
 
 
 class Roles(Protocol):

@@ -1,4 +1,4 @@
-"""Shamir's secret sharing over the integers modulo 2^255 - 19: any t of k shares give the secret, t - 1 of them say nothing about it.
+"""Shamir's secret sharing over the integers modulo 2^255 - 19: any t of k shares give the secret; t - 1 reveal nothing.
 
 The secret is the value at 0 of a random polynomial of degree t - 1, share i its value at i. Written by hand because the packages for it are
 old, or slower by two orders of magnitude. Not in constant time: no claim against an attacker who watches the machine.

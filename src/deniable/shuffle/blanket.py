@@ -1,4 +1,4 @@
-"""The privacy blanket: what shuffling is worth for one known mechanism, up to the last digits.
+"""The privacy blanket: amplification by shuffling for one known mechanism, up to the last digits.
 
 All n people use the same finite mechanism with rows R_x. Its *blanket* w(y) = min over x of R_x(y), of mass gamma, is the part of a report
 that does not depend on its sender's value. If the victim holds x or x', reveal everyone's report that is not from the blanket; with V(y) =

@@ -1,4 +1,4 @@
-"""Which bound certifies what: the sharpest proved one for what is known about the randomizers.
+"""Certificates: the sharpest proved bound for what is known about the randomizers.
 
 * any epsilon0-local randomizers: the clone bound of 2021;
 * symmetric binary randomized response: the same with its own, larger clone probability (its blanket);
@@ -37,7 +37,7 @@ class Certificate(ABC):
 
     @abstractmethod
     def keeps(self, epsilon: float) -> bool:
-        """Whether epsilon is certified at delta."""
+        """True if epsilon is certified at delta."""
 
     @abstractmethod
     def epsilon(self) -> float:

@@ -1,4 +1,4 @@
-"""The clone bound: what shuffling is worth for *any* epsilon0-local randomizers, exactly summed.
+"""The clone bound: amplification by shuffling for *any* epsilon0-local randomizers, exactly summed.
 
 Each of the n - 1 other reports is, with probability p = e^-epsilon0, a clone: drawn as if its sender held one of the victim's two possible
 values, either with probability 1/2. Given C clones, an observer who knows everything else sees A of them on one side, and the victim's own

@@ -111,7 +111,7 @@ class BulkOneBitMeanPM(BulkOneBit):
 
 
 def _whole(spec: OneBitMeanPM, values: Any) -> NumberColumn:
-    """People's counters; DomainError unless all are whole numbers."""
+    """Return people's counters; DomainError unless all are whole numbers."""
     column = number_column(spec.domain, values)
     whole = column.given.dtype.kind == "i"
     person = column.given.size if whole else first_broken(column.given, column.start, float(spec.domain.width))

@@ -72,7 +72,7 @@ class CoordinateSampling:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised to a person who answers once, for all their coordinates together."""
+        """The guarantee of a person who answers once, for all coordinates together."""
         return Guarantee(epsilon=self.epsilon)
 
     def variance(self, n: int) -> float:

@@ -46,7 +46,7 @@ class Ball(Domain):
 
     @property
     def size(self) -> int:
-        """More than anyone counts."""
+        """More values than anyone can list."""
         return 1 << 64
 
     def key(self, value: Any) -> int:
@@ -198,7 +198,7 @@ class PrivUnit(Spec):
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised to a person who sends one report, and that it is computed in floating point."""
+        """The guarantee of one report, which says that it is computed in floating point."""
         return Guarantee(epsilon=self.epsilon, certificate="floating point: a proof for real numbers; support and ratio tested")
 
     @cached_property

@@ -40,7 +40,7 @@ class MaskingAggregator:
     _messages: dict[int, dict[int, Message]] = field(default_factory=dict, repr=False)
     _neighbors: dict[int, list[int]] = field(default_factory=dict, repr=False)
     _owners: dict[bytes, int] = field(default_factory=dict, repr=False)
-    """Whose a public key is, so that nobody sends another's."""
+    """Which party a public key belongs to, so that nobody sends another's."""
 
     def __post_init__(self) -> None:
         self.terms.degree  # noqa: B018  # refuses shares for which there is no graph
@@ -51,12 +51,12 @@ class MaskingAggregator:
 
     @property
     def present(self) -> set[int]:
-        """Who is still in it: those who sent all before."""
+        """The parties that are still in the sum: those who sent all earlier messages."""
         return self._expected()
 
     @property
     def waiting(self) -> set[int]:
-        """Who has not sent what is due now."""
+        """The parties whose message is still due."""
         return self._expected() - self._messages.get(self.step, {}).keys()
 
     def receive(self, data: bytes) -> None:
@@ -81,7 +81,7 @@ class MaskingAggregator:
             raise
 
     def _check(self, message: Message) -> None:
-        """Refuse at once what would spoil the sum later."""
+        """Raise at once for what would corrupt the sum later."""
         party, body = message.party, message.body
         if self.step == layout.ADVERTISE:
             self._check_keys(party, body)

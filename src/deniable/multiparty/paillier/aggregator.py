@@ -33,7 +33,7 @@ class PaillierAggregator:
 
     @property
     def present(self) -> set[int]:
-        """Who is still in it, asked or not."""
+        """The members that are still in the sum, asked or not."""
         parties = range(len(self.agreement.terms.parties)) if self.step == ENCRYPTED else self._parties
         return {*parties, *self.agreement.committee}
 
