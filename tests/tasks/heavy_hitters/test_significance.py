@@ -164,7 +164,7 @@ def test_shares_and_people_are_written_for_readers():
     assert replace(seen, noise=0.0043).needed(0.1) == 42  # 41.2: two digits are whole people
     assert replace(seen, candidates=1).reach == pytest.approx(1.96 + 0.8416, abs=1e-3)
     told = seen.told(0)
-    assert "The 400 reports of the final count would show a value that 12 % hold" in told
+    assert "The 400 reports of the final count would show a value that 12.2 % hold" in told
     assert "one that 10 % hold takes about 2,400 people in all, one that 1 % hold takes about 240,000" in told
     assert "are too few to show any value" in replace(seen, noise=400.0).told(0)
 
