@@ -43,7 +43,7 @@ coverage: $(STAMP)        ## all tests, and which lines they do not reach (about
 audit: $(STAMP)           ## licenses of what users install, and known vulnerabilities of everything that is installed
 	@$(BIN)/python scripts/checks/licenses.py && $(BIN)/python scripts/checks/audit.py
 
-mutation: $(STAMP)        ## how many of 100 small faults in contract, client and core the tests find (half an hour)
+mutation: $(STAMP)        ## how many of 100 small faults in contract, client, core and tasks the tests find (half an hour)
 	@$(BIN)/python mutation/run.py
 
 lint: $(STAMP)            ## formatting, lint, types, import order, words

@@ -31,6 +31,7 @@ from deniable.contract.sealed import Outer, open_seals, pack_seals
 from deniable.contract.segments import Segments
 from deniable.contract.sets import HeldCount, Overflow, PadAndSample, SetCode
 from deniable.contract.subsets import Subsets
+from deniable.contract.tracks import DrawnMove, MoveCount, Track
 from deniable.contract.wire import Column, read_image, write_image
 from deniable.contract.work import Work
 from deniable.errors import DeniableError
@@ -134,6 +135,10 @@ LIMITS = {
     "candidates in order": ("candidates", lambda listed: HeldCount(NINE, listed), [((1,), (1, 2))], [((1,), (1,)), ((2,), (1,))]),
     "set code": ("domain", lambda count: SetCode(Subsets(IndexRange(count))), [24], [25]),
     "items": ("items", lambda count: Subsets(IndexRange(count)), [2**26], [2**26 + 1]),
+    "track cells": ("cells", Track, [2, 16777216], [1, 16777217]),
+    "moves": ("longest", lambda longest: MoveCount(Track(2), longest), [1, 1048576], [0, 1048577]),
+    "reach": ("reach", lambda reach: DrawnMove(Track(4), 2, reach), [1, 64], [0, 65]),
+    "columns of cells": ("columns", lambda columns: DrawnMove(Track(4), columns, 1), [1, 2, 4], [0, 3, 5]),
     "rated items": ("items", lambda count: Rated(count, STARS), [1, 4096], [0, 4097]),
     "an item's name": ("value", lambda name: Rated(4096, STARS).points({name: 5}), [0, "0", 4095, "4095"], [-1, 4096, "4096", "04095", ""]),
     "a model's width": ("model", lambda width: replace(FILM, model=((0,) * width,)), [1, 17], [0, 18]),
