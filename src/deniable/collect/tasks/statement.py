@@ -110,7 +110,7 @@ def _lifetime(task: Task, *, again: bool) -> str:
 def _numbers(task: Task) -> list[str]:
     asked = [(question.name, question.spec.how_sent) for question in task.survey.questions if question.spec.how_sent]
     several = len(task.survey.questions) > 1
-    return [f"{name}. {told}" if several else told for name, told in asked]
+    return [f"{name}. {sent}" if several else sent for name, sent in asked]
 
 
 def _kept(task: Task) -> str:
