@@ -45,7 +45,7 @@ def test_what_does_not_fit_is_refused_and_not_wrapped():
         read_reports(wide, pa.table({"bits": pa.array([b"\0\0", b"\0"], pa.binary())}))
     with pytest.raises(WireError, match="select the reports' columns"):
         read_reports(spec, pa.table({"other": [0]}))
-    with pytest.raises(WireError, match="spec that made them"):
+    with pytest.raises(WireError, match="spec that made the reports"):
         read_reports(spec, GRR(domain_size=4, epsilon=1.0).privatize([0]).to_arrow())
     with pytest.raises(MergeError, match="epsilon"):
         merge([fold(spec, []).to_bytes(), fold(GRR(domain_size=3, epsilon=2.0), []).to_bytes()])

@@ -170,7 +170,7 @@ def test_people_who_change_between_rounds_are_noticed(session, crowd):
             yield pa.record_batch({"code": np.random.default_rng().permutation(batch.column("code").to_numpy())})
 
     moving = people.mapInArrow(drawn_anew, "code bigint")
-    with pytest.raises(ProtocolError, match="persist or checkpoint"):
+    with pytest.raises(ProtocolError, match="persist or checkpoint the DataFrame"):
         spark.run(search, moving, "code")
     assert spark.run(search, moving.persist(), "code")
 
@@ -192,7 +192,7 @@ def test_simulated_people_say_the_same_whenever_their_partition_is_done(session,
     made.write.parquet(str(tmp_path / "reports"))
     kept = session.read.parquet(str(tmp_path / "reports"))
     assert spark.tally(kept, spec) == sum(map(spec.tally, expected))
-    with pytest.raises(WireError, match="spec that made them"):
+    with pytest.raises(WireError, match="spec that made the reports"):
         spark.tally(kept, HCMS(domain_size=256, epsilon=1.0, hashes=300, width=256))
 
 

@@ -187,7 +187,7 @@ def test_an_error_in_a_worker_arrives_with_its_cell(tmp_path):
 
 def test_a_foreign_file_is_not_overwritten(tmp_path):
     (tmp_path / "small.parquet").write_bytes(b"mine")
-    with pytest.raises(WireError, match="move it away"):
+    with pytest.raises(WireError, match="move the file away"):
         run(SMALL, tmp_path, workers=1)
     pl.DataFrame({"mine": [1]}).write_parquet(tmp_path / "small.parquet")
     with pytest.raises(WireError, match="columns"):

@@ -141,7 +141,7 @@ def _require_once(index: int, count: int) -> None:
 
 @cache
 def _spec_of(canonical: bytes) -> Spec:
-    """Workers are told a spec by its text: the object would take along the tables that it has made."""
+    """Send a spec to workers as text: the object would carry along the tables that it has built."""
     return spec_from_json(canonical)
 
 

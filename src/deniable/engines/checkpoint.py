@@ -1,4 +1,4 @@
-"""What a tally that may be killed keeps on disk: the sum so far, and which partitions are in it.
+"""The checkpoint of a tally on disk: the sum so far, and the partitions in it.
 
 One small file, replaced as a whole and durable before the next partition counts as done; whatever stops the process or the machine, there
 is the old one or the new one. It fits one dataset, one spec and one list of candidates, and is refused for any other::
@@ -49,7 +49,7 @@ class Checkpoint:
                 refused.pop_all()
 
     def close(self) -> None:
-        """Let the folder go. What is added afterwards is not kept."""
+        """Release the folder. Partitions added later are not saved."""
         self._path = None
         if self._lock is not None:
             self._lock.close()
@@ -58,12 +58,17 @@ class Checkpoint:
         data = path.read_bytes()
         seal, body = data[:32], data[32:]
         if hashlib.sha256(body).digest() != seal:
-            raise WireError(str(path), "other bytes than were saved", allowed="the file as it was saved", fix="delete it, and start anew")
+            raise WireError(
+                str(path),
+                "bytes that differ from what was saved",
+                allowed="the file as it was saved",
+                fix="delete the file, and start again",
+            )
         count = int.from_bytes(body[32:40], "little")
         self.total += Tally.from_bytes(body[40 + count :])
         if body[:32] != self._identity or count != self.done.size:
-            fix = "delete it, or name another folder, and start anew"
-            raise ParameterError(str(path), "a sum over other files", allowed="the files that it was begun with, unchanged", fix=fix)
+            fix = "delete the file, or choose another folder, and start again"
+            raise ParameterError(str(path), "a sum over other files", allowed="the unchanged files that the run started with", fix=fix)
         self.done[:] = np.frombuffer(body, np.uint8, count, 40)
 
     def add(self, partition: int, part: Tally) -> None:
@@ -91,5 +96,5 @@ def _locked(folder: Path) -> IO[bytes]:
     except BlockingIOError as error:
         file.close()
         allowed = "a folder that no other run counts into"
-        raise ParameterError("resume", str(folder), allowed=allowed, fix="wait until it is done, or name another folder") from error
+        raise ParameterError("resume", str(folder), allowed=allowed, fix="wait until that run is done, or choose another folder") from error
     return file

@@ -70,7 +70,7 @@ def device() -> Any:
 
 
 def _no_device(received: str) -> ParameterError:
-    fix = "count with spec.tally(reports, candidates=...): the same integers, on the processor"
+    fix = "count on the CPU with spec.tally(reports, candidates=...), which gives the same integers"
     return ParameterError("device", received, allowed="a machine with a CUDA device and its driver", fix=fix)
 
 

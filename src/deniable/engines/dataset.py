@@ -34,7 +34,7 @@ class Dataset:
 
     @classmethod
     def open(cls, dataset: Any) -> Dataset:
-        """The dataset at a path or URL, which may have wildcards, or at (path, filesystem); no row is read yet."""
+        """Open the dataset at a path or URL, which may have wildcards, or at (path, filesystem); no row is read yet."""
         if isinstance(dataset, Dataset):
             return dataset
         filesystem, base, pattern = locate(dataset)
@@ -43,20 +43,20 @@ class Dataset:
         except OSError as error:
             if error.errno != ENAMETOOLONG:
                 raise
-            raise ParameterError("dataset", dataset, allowed="a path that the system takes", fix="shorten the path") from error
+            raise ParameterError("dataset", dataset, allowed="a path that the system accepts", fix="shorten the path") from error
         infos = [found] if found.is_file and not pattern and base.endswith(PARQUET + ARROW) else []
         if found.type == fs.FileType.Directory:
             below = filesystem.get_file_info(fs.FileSelector(base, recursive=True))
             infos = [info for info in below if info.is_file and _wanted(_below(info.path, base), pattern)]
         if not infos:
             allowed = f"a file, a folder or a pattern of files that end in {', '.join(PARQUET + ARROW)}"
-            raise ParameterError("dataset", dataset, allowed=allowed, fix="check the path; * stands for one folder, not for several")
+            raise ParameterError("dataset", dataset, allowed=allowed, fix="check the path; * stands for one folder level")
         infos.sort(key=lambda info: info.path)
         return cls(tuple(in_parallel(lambda info: look(filesystem, info), infos)))
 
     @property
     def rows(self) -> int:
-        """How many rows all files have."""
+        """The number of rows in all files."""
         return sum(sum(file.groups) for file in self.files)
 
     def identity(self, parts: Sequence[Partition]) -> bytes:
@@ -66,7 +66,7 @@ class Dataset:
         return hashlib.sha256(canonical_json([files, cuts])).digest()
 
     def spec(self, given: Spec | None = None) -> Spec:
-        """The given spec, or the one that all files name; WireError with the file that names another one, or none."""
+        """Return the given spec, or the one that all files name; WireError with the file that names another one, or none."""
         stated: list[Any] = [(file.schema.metadata or {}).get(METADATA) for file in self.files]
         if given is None and None in stated:
             path = self.files[stated.index(None)].path
@@ -74,11 +74,11 @@ class Dataset:
         known = spec_from_json(stated[0]) if given is None else given
         for file, text in zip(self.files, stated, strict=True):
             if text not in (None, known.canonical):
-                raise WireError(file.path, text.decode(), allowed=known.canonical.decode(), fix="count reports of different specs apart")
+                raise WireError(file.path, text.decode(), allowed=known.canonical.decode(), fix="count reports of each spec separately")
         return known
 
     def partitions(self, rows: int) -> list[Partition]:
-        """The files cut between groups: at most so many rows each, or one group. The same files are always cut alike."""
+        """Return the files cut between groups: at most so many rows each, or one group. The same files are always cut alike."""
         parts = []
         for file in self.files:
             start, held = 0, 0
@@ -96,7 +96,7 @@ def locate(dataset: Any) -> tuple[Any, str, list[str]]:
     """The file system, a path in it without wildcards, and the rest of the path from the first wildcard on."""
     where, filesystem = dataset if isinstance(dataset, tuple) and len(dataset) == 2 else (dataset, None)
     if not isinstance(where, str | os.PathLike) or not os.fspath(where):
-        raise ParameterError("dataset", where, allowed="a path, a URL or (path, filesystem)", fix="say where the files are")
+        raise ParameterError("dataset", where, allowed="a path, a URL or (path, filesystem)", fix="pass the place of the files")
     parts = os.fspath(where).split("/")
     wild = next((i for i, part in enumerate(parts) if set(part) & set("*?[")), len(parts))
     base = "/".join(parts[:wild])
@@ -117,7 +117,7 @@ def _at_url(url: str) -> Any:
             return fs.FileSystem.from_uri(f"fsspec+{url}")
         except (ImportError, ValueError) as error:
             allowed = "file://, s3://, gs://, hdfs:// or a scheme of fsspec's"
-            raise ParameterError("dataset", url, allowed=allowed, fix=f"install what fsspec needs for it: {error}") from error
+            raise ParameterError("dataset", url, allowed=allowed, fix=f"install the package that fsspec needs: {error}") from error
 
 
 def _below(path: str, base: str) -> PurePosixPath:

@@ -52,7 +52,9 @@ class Partition:
         """Some columns, in Arrow tables or batches of at most so many rows; of Arrow's own files, whole."""
         file, schema = self.file, self.file.schema
         if any(schema.names.count(name) != 1 for name in names):
-            raise WireError(file.path, schema.names, allowed=f"the columns {sorted(names)}, each once", fix="name columns that are there")
+            raise WireError(
+                file.path, schema.names, allowed=f"the columns {sorted(names)}, each once", fix="name columns that the file has"
+            )
         local = isinstance(file.filesystem, fs.LocalFileSystem)
         with readable(file.path):
             if file.path.endswith(ARROW):
@@ -63,7 +65,12 @@ class Partition:
                 yield from self._by_pyarrow(names, rows)
         now = file.filesystem.get_file_info(file.path)
         if now.size != file.size or (local and now.mtime_ns != file.modified):  # other stores list times more finely than they tell one
-            raise WireError(file.path, "a file that was changed", allowed="the file that was opened", fix="count when it is written")
+            raise WireError(
+                file.path,
+                "a file that was changed",
+                allowed="the file that was opened",
+                fix="wait until the file is written, then count again",
+            )
 
     def _by_group(self, names: Sequence[str]) -> Iterator[Any]:
         with opened(self.file.filesystem, self.file.path) as source:
@@ -84,7 +91,7 @@ class Partition:
 
 
 def look(filesystem: Any, info: Any) -> File:
-    """What a file's footer says; none of its rows is read."""
+    """Return the contents of a file's footer, without reading rows."""
     with readable(info.path), opened(filesystem, info.path) as source:
         if info.path.endswith(ARROW):
             reader = ipc.open_file(source)
@@ -99,15 +106,15 @@ def look(filesystem: Any, info: Any) -> File:
 
 
 def opened(filesystem: Any, path: str) -> Any:
-    """A file to read from at any place."""
+    """Return an open file with random access."""
     return pa.memory_map(path) if isinstance(filesystem, fs.LocalFileSystem) else filesystem.open_input_file(path)
 
 
 @contextmanager
 def readable(path: str) -> Iterator[None]:
-    """What a reader cannot make sense of becomes a WireError that names the file."""
+    """Convert a reader's errors to a WireError that names the file."""
     try:
         yield
     except (pa.ArrowException, pl.exceptions.PolarsError) as error:
         told = str(error).splitlines()[0]
-        raise WireError(path, told, allowed="a Parquet or Arrow file", fix="write it again, or move it away") from error
+        raise WireError(path, told, allowed="a Parquet or Arrow file", fix="write the file again, or move it away") from error

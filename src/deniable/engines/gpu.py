@@ -1,4 +1,4 @@
-"""Counting hashed reports on a graphics processor: the one job that needs it (extra ``gpu``).
+"""Counting hashed reports on a GPU: the one job that needs it (extra ``gpu``).
 
 A report of OLH, BLH or LOLOHA has to be hashed once for each candidate: 10^7 reports and 10^6 candidates are 10^13 pairs, twenty minutes on
 two cores. All other mechanisms are counted faster than a device can be fed. ``cuda`` has the kernels.
@@ -20,18 +20,18 @@ from deniable.local.frequency.named_sets import BulkOLH
 
 
 def tally(reports: Reports, spec: Spec, *, candidates: Any = None) -> Tally:
-    """The tally of hashed reports, as ``spec.tally`` makes it, to the byte; ``candidates`` are as there."""
+    """Return the tally of hashed reports, byte for byte the same as from ``spec.tally``, with the same ``candidates``."""
     half = type(spec._bulk)
     if not issubclass(half, BulkOLH):
         allowed = "a mechanism whose reports are hashed for each candidate: OLH, BLH, LOLOHA"
-        raise ParameterError("spec", spec, allowed=allowed, fix="use spec.tally(reports): it is faster than a device can be fed")
+        raise ParameterError("spec", spec, allowed=allowed, fix="use spec.tally(reports), which is faster for this mechanism")
     device()  # before anything else is done
     counted: Tally = type(half.__name__, (_OnDevice, half), {})(spec).tally(reports, candidates)
     return counted
 
 
 class _OnDevice(BulkOLH):
-    """The bulk half of a hashed mechanism, but for where it counts."""
+    """The vectorized half of a hashed mechanism, but for where it counts."""
 
     def count(self, reports: Reports, part: slice, candidates: Candidates | None) -> Array:
         keys = np.arange(self.spec.domain_size, dtype=np.uint64) if candidates is None else candidates.keys

@@ -36,9 +36,9 @@ PEOPLE = 1 << 20
 def tally(
     dataset: Any, spec: Spec | None = None, *, candidates: Any = None, progress: Progress | None = None, resume: str | Path | None = None
 ) -> Tally:
-    """The tally of all reports in a dataset (``dataset``), the same bytes as of one batch of them all.
+    """Return the tally of all reports in a dataset (``dataset``), the same bytes as of one batch of them all.
 
-    The spec is the one that the files name, unless it is given. ``progress`` is told how many reports are counted, of how many. What is
+    The spec is the one that the files name, unless it is given. ``progress`` gets how many reports are counted, of how many. What is
     counted is kept in the folder ``resume``, if one is named: after a crash the same call goes on from there. ``candidates`` are the
     values to count, where the domain is too large to list.
 
@@ -84,7 +84,7 @@ def run(
 ) -> Any:
     """Ask the people of a dataset, one in each row, round after round until the protocol has its estimate.
 
-    ``column`` names the column of their values, or several where questions ask about several. ``progress`` is told, in every round, how
+    ``column`` names the column of their values, or several where questions ask about several. ``progress`` gets, in every round, how
     many people had their turn, of how many. The key is the operating system's unless one is given, for tests: then the result is always the
     same, and the same as another engine's over the same partitions.
 
@@ -99,7 +99,7 @@ def run(
     """
     partitions = Dataset.open(dataset).partitions(PEOPLE)
     if not partitions:
-        raise ParameterError("dataset", dataset, allowed="one person or more", fix="check which files are there")
+        raise ParameterError("dataset", dataset, allowed="one person or more", fix="check that the files have rows")
     key = new_key() if key is None else key
     state: Any = protocol
     while isinstance(state, Protocol):

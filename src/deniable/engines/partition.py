@@ -1,4 +1,4 @@
-"""What is done to one partition, whichever engine holds it: its reports become one small tally, or its people answer one round.
+"""The work on one partition, the same in every engine: its reports become one small tally, or its people answer one round.
 
 Everything here is a function of what it is given, so an engine may lose a partition, repeat it or do it elsewhere: the bytes are the same.
 People who are simulated draw from a stream of their partition, keyed once for the whole run; in every round they hold the same tickets.
@@ -24,7 +24,7 @@ from deniable.errors import ParameterError, WireError
 
 
 def fold(spec: Spec, batches: Iterable[Any], candidates: Any = None) -> Tally:
-    """The tally of a partition's reports, given as Arrow batches or tables. An empty partition has the tally of nobody.
+    """Return the tally of a partition's reports, given as Arrow batches or tables; an empty tally for an empty partition.
 
     >>> import numpy as np
     >>> from deniable.client import GRR
@@ -40,23 +40,23 @@ def fold(spec: Spec, batches: Iterable[Any], candidates: Any = None) -> Tally:
 
 
 def merge(images: Iterable[bytes]) -> Tally:
-    """The sum of tallies that came as bytes; there must be one at least."""
+    """Return the sum of at least one tally, each given as bytes."""
     return sum((Tally.from_bytes(image) for image in images), start=0)  # type: ignore[return-value]  # sum of one or more
 
 
 def new_key() -> bytes:
-    """A key for one run, from the operating system."""
+    """Return a key for one run, from the operating system."""
     return random_words(4).tobytes()
 
 
 def privatize(spec: Spec, values: Any, *, key: bytes, partition: int) -> Reports:
-    """The reports of a partition's simulated people: the same whenever the partition is done again."""
+    """Return the reports of a partition's simulated people, the same ones on every retry."""
     reports: Reports = spec.privatize(values, source=_stream(key, b"reports" + spec.canonical, partition))
     return reports
 
 
 def answer(protocol: Protocol, values: Any, *, key: bytes, partition: int) -> dict[str, bytes]:
-    """The tallies of a partition's simulated people in the round at hand, by question.
+    """Return the tallies of a partition's simulated people in the current round, by question.
 
     Tickets and answers come from two streams of the partition: the tickets' is the same in every round, the answers' is never used twice.
     """
@@ -67,13 +67,13 @@ def answer(protocol: Protocol, values: Any, *, key: bytes, partition: int) -> di
 
 
 def nobody(protocol: Protocol) -> dict[str, Tally]:
-    """The tallies of the round at hand before anyone answered, by question."""
+    """Return the empty tallies of the current round, by question."""
     asked = protocol.open().questions
     return {each.name: fold(each.spec, [], each.candidates if each.spec.candidates_at_tally else None) for each in asked}
 
 
 def merge_answers(answers: Iterable[Mapping[str, bytes]]) -> dict[str, Tally]:
-    """The sums of what partitions answered, by question; ``Protocol.close`` takes them."""
+    """Return the sums of the partitions' tallies by question, as ``Protocol.close`` takes them."""
     collected: dict[str, list[bytes]] = {}
     for tallies in answers:
         for name, image in tallies.items():
@@ -82,14 +82,14 @@ def merge_answers(answers: Iterable[Mapping[str, bytes]]) -> dict[str, Tally]:
 
 
 def read_reports(spec: Spec, batch: Any) -> Reports:
-    """The reports in an Arrow batch or table, by the spec's column names; other columns are left alone.
+    """Return the reports in an Arrow batch or table, by the spec's column names; other columns are ignored.
 
     Engines widen what they have no type for (Spark knows no unsigned integers and no binary of fixed size); here it becomes narrow again,
     or is refused if it does not fit.
     """
     stated = (batch.schema.metadata or {}).get(METADATA, spec.canonical)
     if stated != spec.canonical:
-        raise WireError("spec", stated.decode(), allowed=spec.canonical.decode(), fix="read the reports with the spec that made them")
+        raise WireError("spec", stated.decode(), allowed=spec.canonical.decode(), fix="use the spec that made the reports")
     arrays = []
     for column in spec.layout:
         if batch.schema.names.count(column.name) != 1:
@@ -100,7 +100,7 @@ def read_reports(spec: Spec, batch: Any) -> Reports:
 
 
 def _narrow(column: Column, given: Any) -> Any:
-    """A column in the spec's type. What is of another kind is refused: Arrow would take every number but 0 for a bit, and parse text."""
+    """Return a column in the spec's type. Other kinds are refused: Arrow would turn every number but 0 into a set bit, and parse text."""
     wanted = arrow_type(column)
     kind = given.type.value_type if pa.types.is_dictionary(given.type) else given.type
     if len(given) and not any(alike(wanted) and alike(kind) for alike in (pa.types.is_boolean, _is_whole, _is_bytes)):
@@ -108,7 +108,7 @@ def _narrow(column: Column, given: Any) -> Any:
     try:
         return given.cast(wanted)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise WireError(column.name, str(error), allowed=column.describe(), fix="a report was damaged or made up") from error
+        raise WireError(column.name, str(error), allowed=column.describe(), fix="discard the report: it is damaged or false") from error
 
 
 def _is_whole(kind: Any) -> bool:
@@ -121,10 +121,10 @@ def _is_bytes(kind: Any) -> bool:
 
 
 def _stream(key: bytes, purpose: bytes, partition: int) -> SecureStream:
-    """The words of a partition for one purpose. An index has one form: of 1 and True, which look different, people would draw the same."""
+    """Return the random words of a partition for one purpose. Indices are integers only: 1 and True would give the same draws."""
     if not isinstance(key, bytes) or not key:
         received = f"{type(key).__name__} of length {len(key)}" if isinstance(key, bytes | str) else type(key).__name__
-        raise ParameterError("key", received, allowed="bytes, one or more", fix="leave it out: the operating system gives one")
+        raise ParameterError("key", received, allowed="bytes, one or more", fix="leave out the key, and the operating system provides one")
     if type(partition) is not int or not 0 <= partition < 1 << 64:
         raise ParameterError("partition", partition, allowed="an integer from 0 to 2^64 - 1", fix="number the partitions with enumerate")
     return SecureStream(hmac.digest(key, purpose, hashlib.sha256), partition)

@@ -42,7 +42,7 @@ _WIDER = {
 
 
 def tally(dataframe: DataFrame, spec: Spec, *, candidates: Any = None) -> Tally:
-    """The tally of all reports in a DataFrame, the same bytes as of one batch of them all. Columns that are not the spec's are left alone.
+    """Return the tally of all reports in a DataFrame, the same bytes as of one batch of them all. Other columns are ignored.
 
     Spark does not show what Parquet files of ``Reports.to_arrow`` say about their spec. What ``privatize`` made remembers it, and is
     refused with another one. ``candidates`` are the values to count, where the domain is too large to list.
@@ -53,7 +53,7 @@ def tally(dataframe: DataFrame, spec: Spec, *, candidates: Any = None) -> Tally:
             raise WireError(column.name, dataframe.columns, allowed=f"the columns of {spec!r}", fix="select the reports' columns")
         stated = dataframe.schema[column.name].metadata.get("deniable", spec.canonical.decode())
         if stated != spec.canonical.decode():
-            raise WireError("spec", stated, allowed=spec.canonical.decode(), fix="read the reports with the spec that made them")
+            raise WireError("spec", stated, allowed=spec.canonical.decode(), fix="use the spec that made the reports")
     nobody = partition.fold(spec, [], candidates)
     canonical = spec.canonical  # a spec carries its bulk half and tables along, which workers make themselves
 
@@ -67,7 +67,7 @@ def tally(dataframe: DataFrame, spec: Spec, *, candidates: Any = None) -> Tally:
 
 
 def privatize(dataframe: DataFrame, column: str, spec: Spec) -> DataFrame:
-    """Reports of simulated people, one for each row of a column of a DataFrame; their columns are the spec's, and no others.
+    """Return reports of simulated people, one for each row of a column of a DataFrame; their columns are the spec's, and no others.
 
     The key is drawn here, once: Spark may compute a partition as often as it likes, and its people say the same. For that their rows must
     come in the same order; after a shuffle they may not, so persist or checkpoint what was shuffled.
@@ -112,7 +112,9 @@ def run(protocol: Protocol, dataframe: DataFrame, column: str | Sequence[str], *
         answers = _sums(people, _asker(state.canonical, column, key), partition.nobody(state))
         if before is not None and answers.people != before:
             allowed = "the same rows in the same partitions in every round"
-            raise ProtocolError("dataframe", "other people or another order", allowed=allowed, fix="persist or checkpoint it before")
+            raise ProtocolError(
+                "dataframe", "other people or another order", allowed=allowed, fix="persist or checkpoint the DataFrame first"
+            )
         before = answers.people
         state = state.close(answers.tallies)
     return state
@@ -206,4 +208,4 @@ def _pyspark(dataframe: object) -> Any:
 def _check_columns(dataframe: DataFrame, names: Sequence[str]) -> None:
     for name in names:
         if name not in dataframe.columns:
-            raise ParameterError("column", name, allowed=f"one of {dataframe.columns}", fix="name a column that is there")
+            raise ParameterError("column", name, allowed=f"one of {dataframe.columns}", fix="name a column of the DataFrame")

@@ -1,1 +1,1 @@
-"""Judging mechanisms: audits, and experiments on populations whose truth is known."""
+"""Tests of mechanisms: audits, and experiments on populations whose truth is known."""

@@ -1,14 +1,14 @@
-"""Liars in a crowd: a share of the reports is made up to lift a few values, and the experiment measures by how much.
+"""False reports in a crowd: a share of the reports is false to lift a few values, and the experiment measures by how much.
 
 ========  ===========================================================================================================================
-crafted   the maximal gain attack (Cao, Jia, Gong 2021): every made-up report supports as many targets as it can
-searched  the same for local hashing, by liars who draw ``tries`` seeds and keep the best: one, if seeds are assigned (``seeds``)
+crafted   the maximal gain attack (Cao, Jia, Gong 2021): every false report supports as many targets as it can
+searched  the same for local hashing, by attackers who draw ``tries`` seeds and keep the best: one, if seeds are assigned (``seeds``)
 hidden    the same for unary encoding, with the number of set bits that an honest report would have had
-lying     liars claim to hold a target, and randomize that honestly: no test of reports can see it
+lying     respondents claim to hold a target, and randomize that honestly: no test of reports can see it
 ========  ===========================================================================================================================
 
-With a share b of liars, r targets that honest people hold with frequency f, and reports that support k of the targets, the estimated
-frequencies of the targets rise together by b ((k - r q) / (p - q) - f). For GRR k = 1, for the others k = r::
+With a share b of false reports, r targets that honest people hold with frequency f, and reports that support k of the targets, the
+estimated frequencies of the targets rise together by b ((k - r q) / (p - q) - f). For GRR k = 1, for the others k = r::
 
     GRR        b (1 - f) + b (d - r) / (e^epsilon - 1)
     OUE        b (2 r - f) + 2 b r / (e^epsilon - 1)
@@ -45,15 +45,15 @@ from deniable.tasks.plan import most_gain
 
 KINDS = ("crafted", "searched", "hidden", "lying")
 TRIES = 4096
-"""How many hash functions a liar looks at."""
+"""How many hash functions an attacker tries."""
 TOGETHER = 1 << 12
-"""Reports made up at a time."""
+"""False reports made at a time."""
 
 
 @typed
 @dataclass(frozen=True)
 class Attack(Method):
-    """A frequency oracle under attack: a share of all people are liars, who lift the last values of the domain.
+    """A frequency oracle under attack: a share of all reports are false and lift the last values of the domain.
 
     >>> from deniable.lab.populations import Zipf
     >>> from deniable.testing import ReplaySource
@@ -67,7 +67,7 @@ class Attack(Method):
     mechanism: str
     """The oracle's name."""
     kind: str = "crafted"
-    """What liars send: see ``craft``."""
+    """The kind of false reports: see ``craft``."""
     liars: float = 0.05
     targets: int = 10
     """How many values are lifted."""
@@ -76,13 +76,13 @@ class Attack(Method):
     label: str = ""
     """The name in tables and charts; if left out, what was asked for."""
     tries: int = 1
-    """Among how many hash functions a liar looks for the best."""
+    """How many hash functions an attacker tries to find the best."""
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise ParameterError("kind", self.kind, allowed=f"one of {KINDS}", fix="crafted is the strongest")
+            raise ParameterError("kind", self.kind, allowed=f"one of {KINDS}", fix="try crafted, the strongest attack")
         if not 0 < self.liars < 1:
-            raise ParameterError("liars", self.liars, allowed="a share between 0 and 1", fix="0.05 is one in twenty")
+            raise ParameterError("liars", self.liars, allowed="a share between 0 and 1", fix="try 0.05, one report in twenty")
         if not self.label:
             told = f"{self.mechanism}, {self.kind}" + (f" in {self.tries}" if self.tries > 1 else "")
             told += f", {self.postprocess}" if self.postprocess else ""
@@ -90,14 +90,14 @@ class Attack(Method):
 
     @property
     def oracle(self) -> Oracle:
-        """The mechanism without its liars."""
+        """The mechanism without the attack."""
         return Oracle(self.mechanism, postprocess=self.postprocess)
 
     def setup(self, population: Population, epsilon: float, n: int, repetition: int = 0) -> FrequencySpec:
         spec = self.oracle.setup(population, epsilon, n, repetition)
         if type(self.targets) is not int or not 1 <= self.targets < spec.domain_size:
             allowed = f"an integer from 1 to {spec.domain_size - 1}"
-            raise ParameterError("targets", self.targets, allowed=allowed, fix="say how many values are lifted")
+            raise ParameterError("targets", self.targets, allowed=allowed, fix="pass the number of values to lift")
         return spec
 
     def run(self, setup: FrequencySpec, values: Any, source: Source) -> Outcome:
@@ -126,20 +126,25 @@ class Attack(Method):
 
 @typed
 def craft(spec: FrequencySpec, kind: str, targets: Array, count: int, source: Source, *, tries: int = 1) -> Reports:
-    """A ``count`` of made-up reports to a spec that lift the values with the keys ``targets``.
+    """Return ``count`` false reports to a spec that lift the values with the keys ``targets``.
 
-    The ``kind`` is one of the four above; with "searched" a liar keeps the best of so many ``tries`` of hash functions.
+    The ``kind`` is one of the four above; with "searched" an attacker keeps the best of ``tries`` hash functions.
     """
     check_whole("count", count, 0, MOST_DRAWN)
     if targets.ndim != 1 or targets.dtype.kind not in "iu" or not targets.size:
-        raise ParameterError("targets", targets, allowed="keys of values, in a row", fix="pass an array of integers")
+        raise ParameterError("targets", targets, allowed="an array of the keys of values", fix="pass an array of integers")
     if kind == "lying":
         claimed = [spec.domain.value(int(key)) for key in targets]
         return spec.privatize([claimed[i % len(claimed)] for i in range(count)], source=source)
     attack = next((ATTACKS[cls, kind] for cls in type(spec).__mro__ if (cls, kind) in ATTACKS), None)
     if attack is None:
         known = sorted(f"{each} on {cls.__name__}" for cls, each in ATTACKS)
-        raise ParameterError("kind", kind, allowed=f"an attack on {spec.mechanism}", fix=f"lying works on all, {', '.join(known)}")
+        raise ParameterError(
+            "kind",
+            kind,
+            allowed=f"an attack on {spec.mechanism}",
+            fix=f"use lying, which works on every mechanism, or one of {', '.join(known)}",
+        )
     return attack(spec, targets, count, source, tries)
 
 

@@ -43,9 +43,9 @@ class Baskets(Population, named=False):
     most: int = 30
 
     def __post_init__(self) -> None:
-        require(is_integer(self.items) and self.items >= 2, "items", self.items, "an integer from 2 on", "say how many things there are")
+        require(is_integer(self.items) and self.items >= 2, "items", self.items, "an integer from 2 on", "pass the number of items")
         require(is_number(self.exponent, 0), "exponent", self.exponent, "a number above 0", "1 is Zipf's")
-        require(is_number(self.taken, 0), "taken", self.taken, "a number above 0", "say how many are taken on average")
+        require(is_number(self.taken, 0), "taken", self.taken, "a number above 0", "pass the average number of items per person")
         require(is_integer(self.most) and self.most >= 1, "most", self.most, "an integer from 1 on", "30 is much")
 
     def table(self) -> tuple[Any, Array]:

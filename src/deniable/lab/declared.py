@@ -29,7 +29,7 @@ PLAIN = ("name", "question", "found", "epsilons", "people", "repetitions", "metr
 
 @typed
 def experiment_from_toml(path: str | PathLike[str]) -> Experiment:
-    """The experiment that a file declares; paths in it are relative to the file."""
+    """Return the experiment that a file declares; paths in it are relative to the file."""
     file = Path(path)
     try:
         content = file.read_bytes()
@@ -39,7 +39,7 @@ def experiment_from_toml(path: str | PathLike[str]) -> Experiment:
 
 
 def experiment_from(content: Mapping[str, Any], folder: Path) -> Experiment:
-    """The experiment behind plain data.
+    """Return the experiment that plain data declare.
 
     >>> content = {
     ...     "name": "mine",
@@ -101,7 +101,7 @@ def method_from(content: Mapping[str, Any], k: int | None = None) -> Method:
         made = named_protocol(name)
         needed = {field.name for field in fields(made) if field.default is MISSING}  # type: ignore[arg-type]  # every protocol is a dataclass
         if "k" in needed and k is None:
-            raise ParameterError("k", None, allowed="an integer from 1 on", fix=f"say how many values {name} should find")
+            raise ParameterError("k", None, allowed="an integer from 1 on", fix=f"set k, the number of values that {name} should find")
         return ProtocolRun(name, read_settings(made, own, *OF_THE_GRID, path="mechanisms") | domain, label, k)
     oracles = [each for each, found in MECHANISMS.items() if issubclass(found, FrequencySpec)]
     if name not in ("auto", *oracles):

@@ -1,4 +1,4 @@
-"""How far is an estimate from the truth? Errors of counts, and distances between distributions.
+"""Errors of counts, and distances between distributions.
 
 Estimates are unbiased: single counts may be negative, and frequencies need not add up to 1. Errors and the total variation take them as
 they are. Kullback-Leibler, Jensen-Shannon and Wasserstein compare distributions, and refuse anything else: post-process first.
@@ -20,7 +20,7 @@ ROUNDING = 1e-9
 
 @typed
 def mse(estimated: Any, truth: Any) -> float:
-    """The mean squared error of ``estimated`` against the ``truth``, over the values: here (9 + 16 + 25) / 3.
+    """Return the mean squared error of ``estimated`` against the ``truth``, over the values: here (9 + 16 + 25) / 3.
 
     >>> round(mse([103, 46, 5], [100, 50, 0]), 4)
     16.6667
@@ -31,7 +31,7 @@ def mse(estimated: Any, truth: Any) -> float:
 
 @typed
 def mae(estimated: Any, truth: Any) -> float:
-    """The mean absolute error of ``estimated`` against the ``truth``, over the values.
+    """Return the mean absolute error of ``estimated`` against the ``truth``, over the values.
 
     >>> mae([103, 46, 5], [100, 50, 0])
     4.0
@@ -42,7 +42,7 @@ def mae(estimated: Any, truth: Any) -> float:
 
 @typed
 def max_error(estimated: Any, truth: Any) -> float:
-    """The largest error of any value, ``estimated`` against the ``truth``.
+    """Return the largest error of any value, ``estimated`` against the ``truth``.
 
     >>> max_error([103, 46, 5], [100, 50, 0])
     5.0
@@ -53,7 +53,7 @@ def max_error(estimated: Any, truth: Any) -> float:
 
 @typed
 def relative_error(estimated: Any, truth: Any) -> float:
-    """The sum of all errors of ``estimated`` against the ``truth``, over the sum of all that is true: 1 is what saying 0 everywhere gives.
+    """Return the sum of absolute errors of ``estimated`` divided by the sum of the ``truth``; estimating 0 everywhere gives 1.
 
     >>> relative_error([90, 60], [100, 50]), relative_error([0, 0], [100, 50])
     (0.13333333333333333, 1.0)
@@ -64,7 +64,7 @@ def relative_error(estimated: Any, truth: Any) -> float:
 
 @typed
 def range_error(estimated: Any, truth: Any) -> float:
-    """The root mean squared error of ``estimated`` against the ``truth``, for the sums over all ranges of values.
+    """Return the root mean squared error of ``estimated`` against the ``truth``, for the sums over all ranges of values.
 
     In the second example the errors are 1, -2, -1, -1, -3 and -2.
 
@@ -79,7 +79,7 @@ def range_error(estimated: Any, truth: Any) -> float:
 
 @typed
 def total_variation(estimated: Any, truth: Any) -> float:
-    """Half of the sum of the absolute differences of frequencies, ``estimated`` and in ``truth``.
+    """Return half the sum of absolute differences of frequencies, ``estimated`` and in ``truth``.
 
     It is the most by which any event's probability differs.
 
@@ -92,7 +92,7 @@ def total_variation(estimated: Any, truth: Any) -> float:
 
 @typed
 def kullback_leibler(truth: Any, estimated: Any) -> float:
-    """The relative entropy of the truth, in nats: sum of p ln(p / q); infinite if something true was estimated as impossible.
+    """Return the relative entropy of the truth, in nats: sum of p ln(p / q); infinite if something true was estimated as impossible.
 
     >>> round(kullback_leibler([0.5, 0.5], [0.75, 0.25]), 6), kullback_leibler([0.5, 0.5], [1, 0]), kullback_leibler([1, 0], [1, 0])
     (0.143841, inf, 0.0)
@@ -105,7 +105,7 @@ def kullback_leibler(truth: Any, estimated: Any) -> float:
 
 @typed
 def jensen_shannon(estimated: Any, truth: Any) -> float:
-    """The mean relative entropy of ``estimated`` and ``truth`` to their average, in nats: symmetric, and at most ln 2.
+    """Return the mean relative entropy of ``estimated`` and ``truth`` to their average, in nats: symmetric, and at most ln 2.
 
     Its root is a metric.
 
@@ -119,7 +119,7 @@ def jensen_shannon(estimated: Any, truth: Any) -> float:
 
 @typed
 def wasserstein(estimated: Any, truth: Any, values: Any = None) -> float:
-    """How far probability must be moved along the line of values, on average, from what was ``estimated`` to the ``truth``.
+    """Return how far probability must move along the line of values, on average, from ``estimated`` to the ``truth``.
 
     It is the area between the cumulative distributions. Without ``values`` they are 0, 1, 2 ...
 
@@ -129,7 +129,7 @@ def wasserstein(estimated: Any, truth: Any, values: Any = None) -> float:
     p, q = _distributions(estimated, truth)
     places = np.arange(p.size) if values is None else np.asarray(values)
     if places.shape != p.shape or places.dtype.kind not in "iuf":
-        raise ParameterError("values", values, allowed=f"{p.size} numbers", fix="labels have no distance: use total_variation")
+        raise ParameterError("values", values, allowed=f"{p.size} numbers", fix="use total_variation: labels have no distance")
     order = np.argsort(places, kind="stable")
     gaps = np.diff(places[order].astype(float))
     return float(np.sum(np.abs(np.cumsum((p - q)[order])[:-1]) * gaps))

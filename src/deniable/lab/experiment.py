@@ -43,7 +43,7 @@ class GridCell:
     key: str
 
     def describe(self) -> str:
-        """The cell in a line."""
+        """Return the cell in one line."""
         what = f"{self.method.label} on {self.population.describe()}"
         return f"{what}, epsilon = {self.epsilon:g}, n = {self.n}, repetition {self.repetition} (replay key {self.key})"
 
@@ -51,7 +51,7 @@ class GridCell:
 @typed
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """A grid to be run, and what to measure.
+    """A grid of cells to run, and what to measure.
 
     >>> from deniable.lab.methods import Oracle
     >>> from deniable.lab.populations import Zipf
@@ -73,27 +73,27 @@ class Experiment:
     """
 
     name: str
-    """What its files are called."""
+    """The name of its files."""
     title: str
-    """What its chart is called."""
+    """The title of its chart."""
     populations: Sequence[Population]
-    """The crowds to ask."""
+    """The populations to ask."""
     mechanisms: Sequence[Method]
-    """The ways to ask them."""
+    """The methods to compare."""
     epsilons: Sequence[float]
-    """The epsilons to ask with."""
+    """The epsilons."""
     people: Sequence[int]
     """The sizes of the crowds."""
     repetitions: int
-    """How often each combination is tried, with another crowd each time."""
+    """The number of runs of each combination, each with a new crowd."""
     metrics: Sequence[str]
     """What is measured, by name."""
     against: str = "epsilon"
     """What the chart's horizontal axis shows: ``epsilon`` or ``n``."""
     leave_out: bool = False
-    """Whether combinations that a mechanism cannot do are left out, and listed in ``left_out``, rather than refused."""
+    """True to leave out combinations that a mechanism does not support and list them in ``left_out``; otherwise they are refused."""
     example: Callable[[], Chart] | None = None
-    """A picture of single outcomes beside the chart of all: an importable function that draws it."""
+    """A picture of single outcomes next to the chart of all: an importable function that draws it."""
     question: str = ""
     """The question that it answers."""
     found: str = ""
@@ -106,16 +106,16 @@ class Experiment:
                 raise ParameterError(name, values, allowed="a list of one or more", fix="put a single one in a list")
             object.__setattr__(self, name, tuple(values))
         if not isinstance(self.name, str) or not self.name or not self.name.replace("-", "").replace("_", "").isalnum():
-            raise ParameterError("name", self.name, allowed="letters, digits and dashes", fix="the files are named after it")
+            raise ParameterError("name", self.name, allowed="letters, digits and dashes", fix="choose a name that can be a file name")
         object.__setattr__(self, "epsilons", tuple(check_epsilon(epsilon) for epsilon in self.epsilons))
         for n in self.people:
             check_people(n)
         if type(self.repetitions) is not int or self.repetitions < 1:
             raise ParameterError(
-                "repetitions", self.repetitions, allowed="an integer from 1 on", fix="100 show differences of a few percent"
+                "repetitions", self.repetitions, allowed="an integer from 1 on", fix="try 100, which shows differences of a few percent"
             )
         if self.against not in AXES:
-            raise ParameterError("against", self.against, allowed=f"one of {AXES}", fix="epsilon is the usual one")
+            raise ParameterError("against", self.against, allowed=f"one of {AXES}", fix="try epsilon")
         self._check_names()
         self._check_metrics()
 
@@ -131,7 +131,7 @@ class Experiment:
             lacking = [method.label for method in self.mechanisms if needs not in method.gives]
             if lacking:
                 allowed = f"metrics of what {lacking[0]} gives; {name} needs {NEEDS[needs]}"
-                raise ParameterError("metrics", name, allowed=allowed, fix="leave it out, or change the mechanism")
+                raise ParameterError("metrics", name, allowed=allowed, fix="leave out the metric, or change the mechanism")
             if needs == "numbers" and any(population.labeled for population in self.populations):
                 raise ParameterError("metrics", name, allowed="metrics of labels, which have no distance", fix="tv is one")
 
@@ -159,21 +159,21 @@ class Experiment:
 
     @property
     def size(self) -> int:
-        """How many cells the grid has, those included that will be left out."""
+        """The number of cells in the grid, including those that are left out."""
         return prod(len(axis) for axis in (self.populations, self.mechanisms, self.epsilons, self.people)) * self.repetitions
 
     @property
     def cells(self) -> tuple[GridCell, ...]:
-        """All there is to do, in the order of the declaration, repetitions last."""
+        """All cells in the order of the declaration, repetitions last."""
         return self._grid[0]
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """What mechanisms cannot do, and why."""
+        """The combinations that mechanisms do not support, and why."""
         return self._grid[1]
 
     def measure(self, cell: GridCell) -> list[dict[str, Any]]:
-        """Run one cell: a row for each metric."""
+        """Run one cell, and return a row for each metric."""
         source = ReplaySource.from_key(cell.key)
         values = cell.population.draw(cell.n, source)
         setup = cell.method.setup(cell.population, cell.epsilon, cell.n, cell.repetition)
@@ -195,7 +195,7 @@ class Experiment:
         return rows
 
     def quick(self) -> Experiment:
-        """A first look: two repetitions with the smallest crowd. Its cells are cells of the whole experiment."""
+        """Return a quick version: two repetitions with the smallest crowd. Its cells are cells of the whole experiment."""
         return replace(self, repetitions=min(self.repetitions, QUICK), people=(min(self.people),))
 
 
@@ -205,7 +205,7 @@ NEEDS = {
     "numbers": 'a distribution: postprocess "norm-sub"',
     "list": "a list of the most frequent values: k",
     "hits": "counts of a list: a SetSearch",
-    "targets": "liars: an Attack",
+    "targets": "false reports: an Attack",
     "rate": "someone who watches: an Observer",
     "regret": "someone who learns: a Learner",
     "foretold": "a model: a Fitted",

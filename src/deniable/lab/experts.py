@@ -130,7 +130,9 @@ class Learner(Method):
 
     def setup(self, population: Population, epsilon: float, n: int, repetition: int = 0) -> Any:
         if not isinstance(population, LossSequence):
-            raise ParameterError("population", population, allowed="a LossSequence", fix="learners need days of losses")
+            raise ParameterError(
+                "population", population, allowed="a LossSequence", fix="use a LossSequence, since learners need days of losses"
+            )
         return Game(self.learner, population.experts, n, epsilon)
 
     def run(self, setup: Game, values: Any, source: Source) -> Outcome:

@@ -1,4 +1,4 @@
-"""Who watches Chrome's RAPPOR: how often the best guess from so many reports of one device names its value."""
+"""An observer of Chrome's RAPPOR: how often the best guess from so many reports of one device names its value."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DEVICES = 100
 
 @dataclass(frozen=True)
 class FilterObserver(Method):
-    """An observer of Chrome's configuration; bits are independent given the filter, so each weighs by itself.
+    """An observer of Chrome's configuration; bits are independent given the filter, so each counts separately.
 
     ``forgetful`` devices keep their cohort and draw the permanent noise anew for each report.
     """

@@ -1,7 +1,7 @@
 """Clusters in the lab: a crowd of real records, and how far they lie from the centers that were found for them.
 
 The records are the 150 irises that scikit-learn ships (Anderson 1935, Fisher 1936): four lengths, in centimeters, of flowers of three
-species, which nobody is told. **Crowds are drawn with replacement**: what grows with them is only how well noise averages out. The ranges
+species, which no method sees. **Crowds are drawn with replacement**: what grows with them is only how well noise averages out. The ranges
 are declared beforehand, in round numbers, and all flowers lie within.
 """
 
@@ -43,7 +43,9 @@ class Irises(Population, named=False):
 
     def __post_init__(self) -> None:
         good = type(self.features) is int and 1 <= self.features <= len(RANGES)
-        require(good, "features", self.features, f"an integer from 1 to {len(RANGES)}", "2 are the petals, which tell most")
+        require(
+            good, "features", self.features, f"an integer from 1 to {len(RANGES)}", "try 2, the petals, which separate the species best"
+        )
 
     def table(self) -> tuple[Any, Array]:
         return np.arange(FLOWERS), np.ones(FLOWERS)

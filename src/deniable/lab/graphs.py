@@ -45,7 +45,7 @@ class Friends(Population, named=False):
 
     def __post_init__(self) -> None:
         require(is_integer(self.ties) and self.ties >= 1, "ties", self.ties, "an integer from 1 on", "10 is usual")
-        require(0 <= self.closing <= 1, "closing", self.closing, "from 0 to 1", "0.8 closes most triangles")
+        require(0 <= self.closing <= 1, "closing", self.closing, "from 0 to 1", "try 0.8, which closes most triangles")
 
     def table(self) -> tuple[Any, Array]:
         return np.arange(2), np.ones(2)

@@ -65,7 +65,7 @@ def parameters_of(given: Any) -> tuple[tuple[str, Any], ...]:
     """A method's parameters as pairs in alphabetical order; ``given`` is a dict or such pairs."""
     pairs = tuple(given.items()) if isinstance(given, Mapping) else given
     if not fits(pairs, tuple[tuple[str, Any], ...]):
-        raise ParameterError("parameters", given, allowed="a dict of parameters", fix='as in {"hash_range": 8}')
+        raise ParameterError("parameters", given, allowed="a dict of parameters", fix='write, for example, {"hash_range": 8}')
     return tuple(sorted(dict(pairs).items()))
 
 
@@ -107,9 +107,13 @@ class Oracle(Method):
         for name, _ in self.parameters:
             if name not in allowed or name == "epsilon":
                 names = [own for own in allowed if own != "epsilon"]
-                raise ParameterError("parameters", name, allowed=f"some of {names} for {self.mechanism}", fix="epsilon is the grid's")
+                raise ParameterError(
+                    "parameters", name, allowed=f"some of {names} for {self.mechanism}", fix="leave out epsilon, which the grid sets"
+                )
         if self.postprocess not in (None, "base-cut", "norm", *SUMS_TO_ONE):
-            raise ParameterError("postprocess", self.postprocess, allowed=f"base-cut, norm, {', '.join(SUMS_TO_ONE)}", fix="leave it out")
+            raise ParameterError(
+                "postprocess", self.postprocess, allowed=f"base-cut, norm, {', '.join(SUMS_TO_ONE)}", fix="leave out postprocess"
+            )
         if self.k is not None:
             check_k(self.k)
         if not self.label:
@@ -155,7 +159,7 @@ def expected_errors(spec: FrequencySpec, truth: Array) -> Mapping[str, float]:
     {'mse': 3932.6944, 'tv': 0.1}
     """
     if truth.dtype.kind not in "iuf":
-        raise ParameterError("truth", truth, allowed="an array of counts", fix="count how many people hold each value")
+        raise ParameterError("truth", truth, allowed="an array of counts", fix="pass how many people hold each value")
     n = int(truth.sum())
     none, all_ = planned_variance(spec, n, 0.0), planned_variance(spec, n, 1.0)
     variance = none + (all_ - none) * truth / max(n, 1)

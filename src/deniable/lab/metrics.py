@@ -1,4 +1,4 @@
-"""How good is a list of the most frequent values? And a random guess, as the floor to compare with.
+"""Scores for a list of the most frequent values, and the score of a random guess to compare with.
 
 ``truth`` is the list of the k most frequent values, the most frequent first, and ``found`` the list that was reported, in its order. With
 the rank r of a value in the truth, its relevance is k + 1 - r; values outside of the truth have none::
@@ -45,7 +45,7 @@ def most_frequent(values: Sequence[Any], counts: Any, k: int, source: Source | N
     check_k(k)
     numbers = np.asarray(counts)
     if numbers.shape != (len(values),):
-        raise ParameterError("counts", f"shape {numbers.shape}", allowed=f"{len(values)} numbers", fix="give one for each value")
+        raise ParameterError("counts", f"shape {numbers.shape}", allowed=f"{len(values)} numbers", fix="pass one number for each value")
     ties = np.argsort(np.argsort(np.asarray(values), kind="stable"), kind="stable") if source is None else random_words(len(values), source)
     order = np.lexsort((ties, -numbers))[:k]
     return [_plain(values[i]) for i in order]
@@ -93,7 +93,7 @@ def ncr(found: Values, truth: Values) -> float:
     _hits(found, truth)
     k = len(truth)
     if len(found) > k:
-        raise ParameterError("found", f"{len(found)} values", allowed=f"at most {k}, as in the truth", fix="pass the first of them")
+        raise ParameterError("found", f"{len(found)} values", allowed=f"at most {k}, as in the truth", fix="pass the first k values")
     relevance = relevances(truth)
     return 2 * sum(relevance.get(value, 0) for value in found) / (k * (k + 1))
 
@@ -123,7 +123,7 @@ def guessed_ndcg(k: int, values: int) -> float:
     """
     check_k(k)
     if type(values) is not int or values < k:
-        raise ParameterError("values", values, allowed=f"an integer from {k} on", fix="say how many values can be guessed")
+        raise ParameterError("values", values, allowed=f"an integer from {k} on", fix="pass how many values can be guessed")
     return (k + 1) * k / (2 * values) * sum(1 / log2(i + 1) for i in range(1, k + 1)) / ideal_gain(k)
 
 
@@ -158,9 +158,9 @@ def _hits(found: Values, truth: Values) -> int:
     """How many values are in both; each list names a value once."""
     for name, values in (("found", found), ("truth", truth)):
         if isinstance(values, str) or len(set(values)) < len(values):
-            raise ParameterError(name, values, allowed="a list that names each value once", fix="drop what is repeated")
+            raise ParameterError(name, values, allowed="a list that names each value once", fix="remove repeated values")
     if not len(truth):
-        raise ParameterError("truth", truth, allowed="one or more values", fix="an empty truth cannot be found")
+        raise ParameterError("truth", truth, allowed="one or more values", fix="pass a truth with at least one value")
     return len(set(found) & set(truth))
 
 

@@ -1,4 +1,4 @@
-"""Models in the lab: a crowd of real records, and how often a fitted model foretells those that nobody was asked about.
+"""Models in the lab: a crowd of real records, and how often a fitted model predicts those that nobody was asked about.
 
 The rows are those of the Wisconsin diagnostic study of breast tumors that scikit-learn ships: 569 records of 30 measurements, benign or
 malignant. Every third row is kept for the test. **The crowd is drawn with replacement from the other 379**: a crowd of 100,000 knows no
@@ -47,7 +47,7 @@ class Tumors(Population, named=False):
 
     def __post_init__(self) -> None:
         good = type(self.features) is int and 1 <= self.features <= ROWS[1]
-        require(good, "features", self.features, f"an integer from 1 to {ROWS[1]}", "10 are the means of the measurements")
+        require(good, "features", self.features, f"an integer from 1 to {ROWS[1]}", "try 10, the means of the measurements")
 
     def table(self) -> tuple[Any, Array]:
         return [CLASSES.value(0), CLASSES.value(1)], np.bincount(_rows()[1], minlength=2)
@@ -89,7 +89,7 @@ def _rows() -> tuple[Array, Array, list[str]]:
         raise MissingExtra("Tumors", "lab", error.name) from error
     data = load_breast_cancer()
     if data.data.shape != ROWS:
-        raise ParameterError("scikit-learn", data.data.shape, allowed=f"{ROWS} of breast_cancer", fix="install a known version")
+        raise ParameterError("scikit-learn", data.data.shape, allowed=f"{ROWS} of breast_cancer", fix="install a supported version")
     return data.data, data.target, [str(name) for name in data.feature_names]
 
 

@@ -64,8 +64,8 @@ class Observer(Method):
         made: Any = MECHANISMS[self.mechanism]
         spec: LongitudinalSpec = made(**options)
         if not spec.alike or len(spec.permanent_law(0, None)) > 64:
-            allowed = "a mechanism with few answers and nothing personal in them"
-            raise ParameterError("mechanism", self.mechanism, allowed=allowed, fix="take a small domain")
+            allowed = "a mechanism with few answers that contain nothing personal"
+            raise ParameterError("mechanism", self.mechanism, allowed=allowed, fix="use a small domain")
         return spec
 
     def run(self, setup: LongitudinalSpec, values: Any, source: Source) -> Outcome:

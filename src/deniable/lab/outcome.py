@@ -1,4 +1,4 @@
-"""What came out of one repetition of an experiment, next to the truth, and the measures that judge it, by name."""
+"""The outcome of one repetition of an experiment, next to the truth, and the metrics by name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from deniable.lab import distances, metrics
 
 @dataclass(frozen=True)
 class Outcome:
-    """The truth about a crowd, and what a mechanism said: counts of the same values, a list of the most frequent ones, or both.
+    """The truth about a crowd, and what a mechanism estimated: counts of the same values, a list of the most frequent ones, or both.
 
     >>> outcome = Outcome(values=["tea", "coffee", "water"], truth=np.array([50, 30, 20]), counts=np.array([54.0, 25.0, 21.0]), k=2)
     >>> METRICS["mse"](outcome), outcome.most_frequent
@@ -32,7 +32,7 @@ class Outcome:
     predicted: Mapping[str, float] = field(default_factory=dict)
     """What theory expects of a measure, where it knows."""
     targets: Array | None = None
-    """The positions of the values that liars lift, if there are any."""
+    """The positions of the values that false reports lift, if any."""
     people: int | None = None
     """How many people there are, where they do not hold one value each."""
     rate: float | None = None
@@ -60,7 +60,7 @@ class Outcome:
 
     @property
     def gain(self) -> float:
-        """By how much the frequencies of the liars' targets are too high, together."""
+        """By how much the frequencies of the targets of false reports are too high, together."""
         estimated, true = self.frequencies
         return float((estimated - true)[self.targets].sum())
 
@@ -69,8 +69,8 @@ class Outcome:
 class Metric:
     """A measure, and what it needs.
 
-    That is ``counts``, a ``distribution`` (also of ``numbers``, where values have a distance), a ``list``, counts of its ``hits``, liars'
-    ``targets``, an observer's ``rate``, a learner's ``regret``, or what a model ``foretold``.
+    That is ``counts``, a ``distribution`` (also of ``numbers``, where values have a distance), a ``list``, counts of its ``hits``, the
+    ``targets`` of false reports, an observer's ``rate``, a learner's ``regret``, or what a model ``foretold``.
     """
 
     measure: Callable[[Outcome], float]
@@ -104,8 +104,8 @@ METRICS: dict[str, Metric] = {
     "regret": Metric(lambda outcome: float("nan") if outcome.rate is None else outcome.rate, "regret", logarithmic=True),
     "accuracy": Metric(lambda outcome: float("nan") if outcome.rate is None else outcome.rate, "foretold"),
 }
-"""Every measure by its name: errors in people (squared for ``mse``), distances of frequencies, scores of lists from 0 to 1, liars' gain,
-how often an observer is right, a learner's regret per day, and how often a model is right."""
+"""Every measure by its name: errors in people (squared for ``mse``), distances of frequencies, scores of lists from 0 to 1, the gain of
+false reports, how often an observer is right, a learner's regret per day, and how often a model is right."""
 
 
 def known_metric(name: object) -> Metric:

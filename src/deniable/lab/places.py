@@ -45,7 +45,7 @@ def airports() -> Array:
     points: Array = table[["longitude", "latitude"]].to_numpy(dtype=float)
     points = points[BOX.contains(points)]
     if len(points) != AIRPORTS:
-        raise ParameterError("vega_datasets", f"{len(points)} airports", allowed=f"{AIRPORTS} of them", fix="install a known version")
+        raise ParameterError("vega_datasets", f"{len(points)} airports", allowed=f"{AIRPORTS} of them", fix="install a supported version")
     return points[np.lexsort(points.T[::-1])]
 
 
@@ -92,7 +92,7 @@ def _inside() -> Array:
 
 @dataclass(frozen=True)
 class EvenMap(Document):
-    """What is said without asking anyone: everybody is spread evenly."""
+    """The guess without asking anyone: people are spread evenly."""
 
     noun = "setup"
     box: Box = field(default=BOX, metadata=wire(name="guess"))
@@ -127,7 +127,7 @@ class PlaceCounting(Method):
 
     def setup(self, population: Population, epsilon: float, n: int, repetition: int = 0) -> Any:
         if not isinstance(population, Airports):
-            raise ParameterError("population", population, allowed="a crowd with places", fix="take Airports")
+            raise ParameterError("population", population, allowed="a crowd with places", fix="use Airports")
         if self.way == "guess":
             return EvenMap()
         if self.way == "grid":
@@ -137,7 +137,7 @@ class PlaceCounting(Method):
         return QuadTree(box=BOX, depth=depth, epsilon=epsilon, people=n, adaptive=adaptive, oracle=self.oracle)
 
     def run(self, setup: Any, values: Any, source: Source) -> Outcome:
-        """The share of people in each box, in truth and as it is told."""
+        """Return the true and the estimated share of people in each box."""
         held = np.bincount(np.asarray(values), minlength=len(airports()))
         truth = _inside() @ held / len(values)
         if isinstance(setup, EvenMap):

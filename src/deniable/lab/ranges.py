@@ -43,7 +43,7 @@ class DoctorVisits(Population, named=False):
             raise MissingExtra("DoctorVisits", "lab", error.name) from error
         visits = datasets.randhie.load_pandas().data["mdvis"].to_numpy(dtype=np.int64)
         if visits.size != ROWS:
-            raise ParameterError("statsmodels", f"{visits.size} rows", allowed=f"{ROWS} of randhie", fix="install a known version")
+            raise ParameterError("statsmodels", f"{visits.size} rows", allowed=f"{ROWS} of randhie", fix="install a supported version")
         return np.arange(LIMIT), np.bincount(visits, minlength=LIMIT).astype(float)
 
     @property
@@ -60,7 +60,7 @@ class DoctorVisits(Population, named=False):
 
 @dataclass(frozen=True)
 class EvenLine(Document):
-    """What is said without asking anyone: everybody is spread evenly."""
+    """The guess without asking anyone: people are spread evenly."""
 
     noun = "setup"
     domain: Domain = field(metadata=wire(name="guess"))

@@ -1,4 +1,4 @@
-"""Recommendations in the lab: a crowd that rates items, and how well its hidden ratings are foretold."""
+"""Recommendations in the lab: a crowd that rates items, and how well a model predicts its hidden ratings."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class RatingCrowd(Population, named=False):
     def __post_init__(self) -> None:
         for name, least in (("items", 2), ("rated", 1)):
             good = is_integer(getattr(self, name)) and getattr(self, name) >= least
-            require(good, name, getattr(self, name), f"an integer from {least} on", "100 items, 20 of them rated, are usual")
+            require(good, name, getattr(self, name), f"an integer from {least} on", "try 100 items, 20 of them rated")
 
     def table(self) -> tuple[Any, Array]:
         return np.arange(self.items), np.ones(self.items)
@@ -86,7 +86,7 @@ class RatingSetup(Document):
 
 @dataclass(frozen=True)
 class RatingPrediction(Method):
-    """One way to foretell hidden ratings: its ``rmse`` in stars. "asked" is what a collector's rounds find, with one small report each."""
+    """One way to predict hidden ratings: its ``rmse`` in stars. "asked" is what a collector's rounds find, with one small report each."""
 
     way: str
     label: str
@@ -97,7 +97,7 @@ class RatingPrediction(Method):
 
     def setup(self, population: Population, epsilon: float, n: int, repetition: int = 0) -> Any:
         if not isinstance(population, RatingCrowd):
-            raise ParameterError("population", population, allowed="people who rate items", fix="take RatingCrowd")
+            raise ParameterError("population", population, allowed="people who rate items", fix="use RatingCrowd")
         if self.way == "asked":
             return SampledFactorization(items=population.items, low=1, high=5, epsilon=epsilon, rounds=self.rounds, people=n)
         return RatingSetup(self.way, population.items, epsilon, self.rounds)

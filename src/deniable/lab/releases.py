@@ -73,17 +73,17 @@ class SeriesRelease(Method):
     def __post_init__(self) -> None:
         require_one_of((*WAYS, CONSTANT), "way", self.way)
         if self.part not in PARTS or (self.part != "all" and self.way not in ("LPA", "FPA", "decimation")):
-            raise ParameterError("part", self.part, allowed=f"one of {PARTS}, of a fixed mechanism", fix="leave it out")
+            raise ParameterError("part", self.part, allowed=f"one of {PARTS}, of a fixed mechanism", fix="leave out part")
         object.__setattr__(self, "parameters", tuple(sorted(dict(self.parameters).items())))
 
     def setup(self, population: Population, epsilon: float, n: int, repetition: int = 0) -> Any:
         if not isinstance(population, SeriesCrowd):
-            raise ParameterError("population", population, allowed="a crowd over time", fix="take Switching or Recorded")
+            raise ParameterError("population", population, allowed="a crowd over time", fix="use Switching or Recorded")
         own = dict(self.parameters)
         if self.way == "FPA":
             own.setdefault("k", n)
         if "changes" in own and not isinstance(population, Switching):
-            raise ParameterError("population", population.describe(), allowed="people whose changes are known", fix="take Switching")
+            raise ParameterError("population", population.describe(), allowed="people whose changes are known", fix="use Switching")
         plan = SeriesSetup(self.way, population.points, epsilon, tuple(sorted(own.items())))
         if self.way != CONSTANT:
             mechanism_of(plan)  # refuses what cannot be

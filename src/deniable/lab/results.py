@@ -101,7 +101,7 @@ def read_table(path: Path) -> pa.Table:
     try:
         table = pq.read_table(path)
     except pa.ArrowInvalid as error:
-        raise WireError("file", str(path), allowed="a Parquet file", fix="move it away, and run again") from error
+        raise WireError("file", str(path), allowed="a Parquet file", fix="move the file away, and run again") from error
     if table.schema != SCHEMA:
-        raise WireError("file", str(path), allowed=f"the columns {SCHEMA.names}", fix="move it away, and run again")
+        raise WireError("file", str(path), allowed=f"the columns {SCHEMA.names}", fix="move the file away, and run again")
     return table

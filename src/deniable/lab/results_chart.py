@@ -20,7 +20,7 @@ MARKS = 12
 def results_chart(means: pl.DataFrame, *, against: str, title: str) -> Chart:
     """Means as points, against epsilon or the number of people; lines: theory where it is known, else the means.
 
-    Around each point are its standard errors. They are no 95 % interval: runs are few, and squared errors of few values are skewed.
+    Around each point are its standard errors. They are not a 95 % interval: runs are few, and squared errors of few values are skewed.
     """
     summary = means.with_columns(
         low=pl.col("mean") - REACH * pl.col("stderr").fill_null(0),

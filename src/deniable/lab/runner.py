@@ -1,6 +1,6 @@
-"""Running an experiment on all cores, so that nothing that was finished is ever lost.
+"""Run an experiment on all cores, and never lose a finished cell.
 
-Cells go to worker processes in batches. The rows of a finished batch are put into a file at once, beside the final one; a run that was
+Cells go to worker processes in batches. The rows of a finished batch are written to a file at once, next to the final one; a run that was
 interrupted, even killed, reads these and does the rest. In the end there is one file, with the rows in the order of the grid: it does not
 depend on how often the run was interrupted, nor on the number of workers.
 """
@@ -50,7 +50,7 @@ def run(
     of cells done and of all cells.
     """
     if workers is not None and (type(workers) is not int or workers < 1):
-        raise ParameterError("workers", workers, allowed="an integer from 1 on", fix="leave it out for one on each core")
+        raise ParameterError("workers", workers, allowed="an integer from 1 on", fix="leave out workers to get one per core")
     final = results_path(experiment, folder)
     done = finished(experiment, final)
     left = [i for i, cell in enumerate(experiment.cells) if cell.key not in done]
@@ -114,10 +114,10 @@ def _measured(experiment: Experiment, batches: list[list[int]], workers: int) ->
                 yield future.result()
         pool.shutdown()
     except BrokenProcessPool as error:
-        fix = "what is finished is kept: run again, with fewer workers if memory was short"
-        raise ProtocolError("workers", f"one of {workers} ended", allowed="processes that live", fix=fix) from error
+        fix = "run again, with fewer workers if memory ran out; finished cells are kept"
+        raise ProtocolError("workers", f"one of {workers} ended", allowed="worker processes that stay alive", fix=fix) from error
     finally:
-        held.close()  # whoever is still at work, after an error or an interruption, ends now
+        held.close()  # workers that are still running, after an error or an interruption, end now
         pool.shutdown(cancel_futures=True)
         leash.close()
 

@@ -1,4 +1,4 @@
-r"""What it is worth to choose one's own hash function, and what is left to whoever cannot.
+r"""The gain of attackers who choose their own hash function, and of those who cannot.
 
 A report of local hashing supports all values on its symbol. Who lifts r values and may choose the seed puts all of them on one symbol. Who
 is assigned a seed can only choose the fullest of the g symbols, and who draws t seeds and keeps the best, the fullest of t g. With K the
@@ -8,8 +8,8 @@ number of targets there, a share b of such reports lifts the targets' frequencie
     E[K] <= sqrt(r + r (r - 1) c)                    t = 1; any targets: c, the chance that two meet, is all that the family decides
 
 The second is Jensen's inequality on the sum of the squares of all symbols' loads, and holds for every set of targets; the first is near for
-targets without a pattern. Neighbors do better for liars who search (one seed in 36 puts ten of them on one of four symbols) and worse on
-average.
+targets without a pattern. Neighbors do better for attackers who search (one seed in 36 puts ten of them on one of four symbols) and worse
+on average.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def craft_searched(spec: OLH, targets: Array, count: int, source: Source, tries:
     """So many made-up reports, each under the best of ``tries`` seeds that were drawn at random: with one try, as if it was assigned."""
     if spec.seed_words != 2 or type(tries) is not int or tries < 1:
         raise ParameterError(
-            "spec, tries", (repr(spec), tries), allowed="keys of up to 32 bits, one try or more", fix="attack a smaller one"
+            "spec, tries", (repr(spec), tries), allowed="keys of up to 32 bits, one try or more", fix="attack a smaller domain"
         )
     made_up, keys = Reports.empty(spec, count), targets.astype(np.uint64)
     best = np.zeros(count, dtype=np.int64)

@@ -61,7 +61,7 @@ class Drawn:
     @property
     def _changes(self) -> Array:
         if self.changes is None:
-            raise ParameterError("population", "a recorded series", allowed="people whose changes are known", fix="take Switching")
+            raise ParameterError("population", "a recorded series", allowed="people whose changes are known", fix="use Switching")
         return self.changes
 
 
@@ -73,7 +73,7 @@ class SeriesCrowd(Population, named=False):
 
     def __post_init__(self) -> None:
         good = self.people is None or (is_integer(self.people) and self.people >= 1)
-        require(good, "people", self.people, "an integer from 1 on, or None", "leave it out for the grid's number")
+        require(good, "people", self.people, "an integer from 1 on, or None", "leave out people to use the grid's number")
 
     @property
     @abstractmethod
@@ -104,7 +104,7 @@ class Switching(SeriesCrowd, named=False):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(is_integer(self.steps) and self.steps >= 1, "steps", self.steps, "an integer from 1 on", "2,000 is the literature's")
+        require(is_integer(self.steps) and self.steps >= 1, "steps", self.steps, "an integer from 1 on", "try 2,000, as in the literature")
 
     @property
     def points(self) -> int:
@@ -180,7 +180,9 @@ def recorded(name: str) -> Array:
     columns = {"co2": ["co2"], "sunspots": ["SUNACTIVITY"], "elnino": [column for column in data.columns if column != "YEAR"]}
     values = data[columns[name]].to_numpy(dtype=float).ravel()
     if values.size != RECORDED[name]:
-        raise ParameterError("statsmodels", f"{values.size} points", allowed=f"{RECORDED[name]} of {name}", fix="install a known version")
+        raise ParameterError(
+            "statsmodels", f"{values.size} points", allowed=f"{RECORDED[name]} of {name}", fix="install a supported version"
+        )
     known = np.flatnonzero(np.isfinite(values))
     values = np.interp(np.arange(values.size), known, values[known])
     return np.asarray((values - values.min()) / (values.max() - values.min()))

@@ -57,7 +57,7 @@ class Marriages(Population, named=False):
             raise MissingExtra("Marriages", "lab", error.name) from error
         rows = datasets.fair.load_pandas().data
         if len(rows) != ROWS:
-            raise ParameterError("statsmodels", f"{len(rows)} rows", allowed=f"{ROWS} of fair", fix="install a known version")
+            raise ParameterError("statsmodels", f"{len(rows)} rows", allowed=f"{ROWS} of fair", fix="install a supported version")
         read = {"marriage": rows["rate_marriage"], "religious": rows["religious"], "age": rows["age"]}
         table = {name: column.to_numpy() for name, column in read.items()} | {"affair": (rows["affairs"] > 0).to_numpy()}
         table |= {name: table[name].astype(np.int64) for name in ("marriage", "religious", "affair")}

@@ -150,7 +150,7 @@ class _Way(Method):
 
     def setup(self, population: Population, epsilon: float, n: int, repetition: int = 0) -> Any:
         if not isinstance(population, Written):
-            raise ParameterError("population", population, allowed="people who write", fix="take Sentences, Prose or Talk")
+            raise ParameterError("population", population, allowed="people who write", fix="use Sentences, Prose or Talk")
         return WritingSetup(self.way, population, epsilon, n)
 
     def identity(self) -> str:

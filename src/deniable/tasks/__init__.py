@@ -1,1 +1,1 @@
-"""What people want to know, built on the mechanisms."""
+"""Analyses built on the mechanisms: counts, searches, maps, graphs, texts, models, series and plans."""

@@ -1,4 +1,4 @@
-"""The law of sums over cells of which some lie partly inside: ranges of a line, regions of a map."""
+"""The law of sums over cells, some of them partly inside: ranges of a line, regions of a map."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ class Enclosed(Law):
     outer: Array
     outer_errors: Array
     normal: bool
-    """Whether enough people reported for normal errors."""
+    """True if enough people reported for normal errors."""
     grown: bool = False
-    """Whether earlier reports decided which cells there are."""
+    """True if earlier reports decided which cells exist."""
     shares: bool = False
     """Whether the numbers are shares: then they and their limits are cut to 0 and 1. Of nobody, everything is possible."""
 

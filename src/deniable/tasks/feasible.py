@@ -1,4 +1,4 @@
-"""Rounds that can be asked and finished: every device answers them, and a collector has the memory and the time to close them.
+"""Checks that every device answers a protocol's rounds, and that a collector has the memory and the time to close them.
 
 Tasks never change once they are published. So whether devices refuse to answer, or a round cannot be closed, is found out when a protocol
 is made, for this round and for those to come.
@@ -40,7 +40,7 @@ def check_feasible(protocol: Any, setting: str, *, fix: str, among: Collection[s
 
 
 def _fitting(protocol: Any, known: Iterable[str]) -> list[str]:
-    """The oracles with which a protocol of these settings can be asked and finished."""
+    """Return the oracles with which a collector can run a protocol with these settings."""
     return [name for name in sorted(known) if issubclass(MECHANISMS[name], FrequencySpec) and _fits(protocol, name)]
 
 
@@ -65,6 +65,6 @@ def _check(protocol: Protocol, setting: str, fix: str) -> None:
 
 
 def _unanswered(question: Question) -> ParameterError:
-    allowed = "a mechanism with fresh noise that takes every value: who answers must not show what they hold"
+    allowed = "a mechanism with fresh noise that accepts every value, so that answering reveals nothing about the value"
     received = f"{question.spec.mechanism}, which no device answers in a round"
-    return ParameterError(f"question {question.name!r}", received, allowed=allowed, fix="name another mechanism")
+    return ParameterError(f"question {question.name!r}", received, allowed=allowed, fix="choose another mechanism")

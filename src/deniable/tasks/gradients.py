@@ -11,17 +11,17 @@ from deniable.core.mean import MeanEstimate
 from deniable.kernels.compiled import Array
 
 FEW = 30
-"""So many reports say themselves how much they vary."""
+"""From this number of reports on, the variance is estimated from the reports."""
 
 
 def shortened(rows: Array, radius: float) -> Array:
-    """Rows that are no longer than ``radius``, the others left as they are."""
+    """Return the rows, scaled down to length ``radius`` where they are longer."""
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     return np.asarray(rows * np.minimum(1.0, radius / np.maximum(lengths, radius))[:, None])
 
 
 def spread_of(mean: MeanEstimate, spec: MeanSpec) -> float:
-    """The variance of a mean gradient; of few reports the largest that there can be, since they may agree by chance."""
+    """Return the variance of a mean gradient; for few reports the largest possible one, since they may agree by chance."""
     if not mean.n:
         return inf
     return mean.law.drawn if mean.n >= FEW else (mean.law.worst + float(spec.domain.width / 2) ** 2) / mean.n

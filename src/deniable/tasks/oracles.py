@@ -12,8 +12,8 @@ from deniable.errors import ParameterError
 from deniable.local.oracle_choice import frequency_oracle
 
 AUTO = "auto"
-"""What stands for the oracle with the smallest predicted error."""
-SMALLEST = "auto takes the one with the smallest error"
+"""The name that picks the oracle with the smallest predicted error."""
+SMALLEST = "use auto, which picks the one with the smallest error"
 QUICK_STEPS = 10**9
 """What counting may take in all, in steps of about a nanosecond, unless there are many people: seconds, for a loss of about 1 %."""
 STEPS_A_PERSON = 200

@@ -179,7 +179,7 @@ def test_intervals_of_triangles_cover_however_few_are_left(case):
     assert all(isinstance(estimate.law, FewTriangles) == few for estimate in found)
     if not few:
         return
-    assert all("upper limit" in repr(estimate) for estimate in found)
+    assert all("upper bound" in repr(estimate) for estimate in found)
     errors = np.array([estimate.value for estimate in found]) - graph.triangles
     sure = sqrt(stats.chi2.isf(1e-6, runs - 1) / runs)
     assert all(estimate.stderr * sure > errors.std() for estimate in found)  # an upper limit, which the clique attains

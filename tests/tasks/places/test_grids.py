@@ -312,7 +312,7 @@ def test_a_polygon_is_counted_with_its_error():
     low, high = found.interval(0.95)
     assert low < np.count_nonzero(x > y) < high
     assert high - low > 2 * 1.95996 * found.stderr
-    assert "taken to be spread evenly" in repr(found)
+    assert "assumed to be spread evenly" in repr(found)
 
 
 @pytest.mark.parametrize("adaptive", [True, False])

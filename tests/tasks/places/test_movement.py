@@ -76,8 +76,8 @@ def test_events_cost_twice_for_a_visit_and_more_for_a_track():
     assert exp_below(4.0) < worst((1, 1, 1, 1), (0, 0, 2, 2)) <= exp_below(5.0)
     assert asking.guarantee.epsilon == 2.0
     assert "(k + 2) times 1, at most 6" in asking.guarantee.unit
-    assert "relaxation" in asking.statement()
-    with pytest.raises(ProtocolError, match="one about each of their moves"):
+    assert "weaker guarantee" in asking.statement()
+    with pytest.raises(ProtocolError, match="one for each move"):
         asking.open()  # a round asks everybody once
 
 

@@ -158,7 +158,7 @@ def test_the_statement_says_what_is_relaxed():
     told = asking.statement("north", 2.0)
     assert "epsilon = 2" in told
     assert "inside 'north'" in told
-    assert "relaxation" in told
+    assert "weaker than full local privacy" in told
     assert "The region is public" in told
     assert asking.guarantee_for("north", 2.0).epsilon == 2.0
 
@@ -200,7 +200,7 @@ def test_declarations_are_written_and_read_back_and_no_round_asks_them():
     ):
         with pytest.raises(WireError):
             protocol_from_json(asking.canonical.replace(first, damaged))
-    with pytest.raises(ProtocolError, match="by the region and the epsilon that they declared"):
+    with pytest.raises(ProtocolError, match="the region and epsilon they declared"):
         asking.open()
 
 

@@ -1,4 +1,4 @@
-"""Audits: is the code that ships the mechanism that is claimed?"""
+"""Audits that compare the shipped code with what a mechanism claims."""
 
 from deniable.lab.audit.empirical import EmpiricalAudit, empirical_audit, epsilon_lower_bound
 from deniable.lab.audit.exact import Audit, Check, exact_audit

@@ -1,4 +1,4 @@
-"""The empirical audit: a certain lower bound on epsilon from samples, for any mechanism.
+"""The empirical audit: a lower bound on epsilon from samples, with a stated confidence, for any mechanism.
 
 Two inputs are randomized many times. On the first half of the reports the most telling event is chosen, on the second half it is
 counted; by Clopper and Pearson its probability is at least L under one input and at most U under the other, so epsilon is at least
@@ -27,26 +27,26 @@ CHUNK = 1 << 16
 
 @dataclass(frozen=True)
 class EmpiricalAudit:
-    """With probability ``confidence``, the mechanism's epsilon is at least ``epsilon``."""
+    """The result of an empirical audit: with probability ``confidence``, the mechanism's epsilon is at least ``epsilon``."""
 
     epsilon: float
     claimed: float | None
-    """What the mechanism says its epsilon is; None if it says nothing."""
+    """The epsilon that the mechanism claims; None if it claims none."""
     confidence: float
     trials: int
-    """How many reports of each input were looked at."""
+    """The number of reports for each input."""
     event: Hashable
-    """What happened more often to the one input than to the other."""
+    """The event that is more frequent for one input than for the other."""
 
     @property
     def convicted(self) -> bool:
-        """Whether the claim is refuted."""
+        """True if the claim is refuted."""
         return self.claimed is not None and self.epsilon > self.claimed
 
 
 @typed
 def epsilon_lower_bound(hits_first: int, hits_second: int, trials: int, confidence: float = 0.99) -> float:
-    """The epsilon that is certain, up to 1 - confidence, when an event happened so often in so many trials of each input.
+    """Return a lower bound on epsilon, at this confidence, from how often an event happened in the trials of each input.
 
     ``hits_first`` counts it among the trials of the first input, ``hits_second`` among those of the second.
 
@@ -55,7 +55,9 @@ def epsilon_lower_bound(hits_first: int, hits_second: int, trials: int, confiden
     """
     if not 0 < confidence < 1 or not 0 <= hits_second <= trials or not 0 <= hits_first <= trials:
         received = (hits_first, hits_second, trials, confidence)
-        raise ParameterError("hits, trials, confidence", received, allowed="hits up to trials, confidence below 1", fix="0.99 is usual")
+        raise ParameterError(
+            "hits, trials, confidence", received, allowed="hits up to trials, confidence below 1", fix="try confidence=0.99"
+        )
     alpha = 1 - confidence
     low, _ = clopper_pearson(np.array([hits_first]), trials, alpha)  # alpha / 2 on the side that is used
     _, high = clopper_pearson(np.array([hits_second]), trials, alpha)
@@ -72,14 +74,14 @@ def empirical_audit(
     confidence: float = 0.99,
     source: Source | None = None,
 ) -> EmpiricalAudit:
-    """A lower bound on epsilon between two inputs, ``first`` and ``second``, from ``trials`` reports of each.
+    """Return a lower bound on epsilon between the inputs ``first`` and ``second``, from ``trials`` reports of each.
 
     It holds with probability ``confidence``.
 
     ``mechanism`` is a spec, judged by which of the two inputs a report supports, or any function of a value and a source, judged by
     its reports themselves (which should then be few).
     """
-    check_whole("trials", trials, 100, MOST_DRAWN, fix="try 100000, which takes seconds")
+    check_whole("trials", trials, 100, MOST_DRAWN, fix="try 100_000, which takes seconds")
     half = trials // 2
     if isinstance(mechanism, ExactSpec):
         keys = mechanism.domain.key(first), mechanism.domain.key(second)

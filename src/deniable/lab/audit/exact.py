@@ -33,25 +33,25 @@ SEEDS = (0, 1, 0x9E3779B97F4A7C15, 0xD1B54A32D192ED03, (1 << 64) - 1)
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was checked."""
+    """One check of an audit."""
 
     name: str
-    """What it is called: "privacy", "unbiased" and so on."""
+    """Its name: "privacy", "unbiased" and so on."""
     passed: bool
-    """Whether it holds."""
+    """True if it passed."""
     detail: str
-    """What was compared, in a few words."""
+    """What it compared, in a few words."""
 
 
 @dataclass(frozen=True)
 class Audit:
-    """The outcome of an audit. ``epsilon`` is what the code really gives, None if it is unbounded."""
+    """The result of an audit. ``epsilon`` is the real epsilon of the code, None if it is unbounded."""
 
     claimed: float
-    """The epsilon that the spec says."""
+    """The epsilon that the spec claims."""
     epsilon: float | None
     checks: tuple[Check, ...]
-    """All that was checked."""
+    """All checks."""
 
     def __str__(self) -> str:
         real = "infinite" if self.epsilon is None else repr(self.epsilon)
@@ -60,7 +60,7 @@ class Audit:
 
     @property
     def passed(self) -> bool:
-        """Whether every check passed."""
+        """True if every check passed."""
         return all(check.passed for check in self.checks)
 
     @property
@@ -71,7 +71,7 @@ class Audit:
 
 @typed
 def exact_audit(spec: ExactSpec) -> Audit:
-    """Enumerate the law of ``spec.randomize`` and compare it with everything that the spec claims.
+    """Enumerate all outcomes of ``spec.randomize`` and compare their exact probabilities with everything that the spec claims.
 
     >>> from deniable.client import GRR
     >>> audit = exact_audit(GRR(domain_size=3, epsilon=1.0))
@@ -87,11 +87,11 @@ def exact_audit(spec: ExactSpec) -> Audit:
     private = worst is not None and worst <= exp_below(claimed)
     stated = epsilon is not None and epsilon <= spec.report_epsilon <= claimed
     checks = [
-        Check("total", totals == {Fraction(1)}, "every law sums to exactly 1"),
-        Check("support", worst is not None, f"every report is possible for each of {len(next(iter(tables.values()))):,} inputs"),
+        Check("total", totals == {Fraction(1)}, "all probabilities sum to exactly 1"),
+        Check("support", worst is not None, f"each report is possible for all of {len(next(iter(tables.values()))):,} inputs"),
         Check("privacy", private and stated, f"worst ratio {_shown(worst)} <= e^{claimed:g} = {float(exp_below(claimed)):.12g}"),
-        Check("tight", epsilon is None or epsilon >= spec.report_epsilon - TIGHTNESS, "no privacy is paid for and left unused"),
-        Check("law", honest, "the enumerated law is the stated one, fraction by fraction"),
+        Check("tight", epsilon is None or epsilon >= spec.report_epsilon - TIGHTNESS, "the spec uses all the epsilon that it claims"),
+        Check("law", honest, "the enumerated probabilities equal the stated ones exactly"),
     ]
     return Audit(claimed, epsilon, (*checks, *estimator_checks(spec, tables)))
 
@@ -118,7 +118,7 @@ def _(spec: FrequencySpec) -> Tables:
             "domain_size",
             spec.domain_size,
             allowed=f"few enough reports to enumerate ({spec.ways} ways x {len(values)} inputs; limit {LARGEST_ENUMERATION})",
-            fix="audit a small domain: the code is the same; or use the empirical audit",
+            fix="audit a small domain, which runs the same code, or use the empirical audit",
         )
     seeds = [tuple(SEEDS[(i + k) % len(SEEDS)] for k in range(spec.seed_words)) for i in range(len(SEEDS) if spec.seed_words else 1)]
     return {seed: {v: law_of(partial(spec.randomize, v), seed=seed) for v in values} for seed in seeds}

@@ -36,7 +36,7 @@ class FourGaussians:
         tiny = self.sensitivity > 6 * self.sigma**2  # then probabilities get too small for double precision
         if not self.sigma >= 0.5 or (12 * self.sigma) ** 2 > LONGEST or self.sensitivity < 1 or tiny:
             received, allowed = (self.sigma, self.sensitivity), "sigma from 0.5 to 240, a sensitivity from 1 to 6 sigma^2"
-            raise ParameterError("sigma, sensitivity", received, allowed=allowed, fix="the grid is coarse enough at 8 bits")
+            raise ParameterError("sigma, sensitivity", received, allowed=allowed, fix="use a grid of at most 8 bits")
 
     @property
     def claimed(self) -> float:

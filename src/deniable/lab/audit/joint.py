@@ -16,7 +16,7 @@ from deniable.errors import ParameterError
 from deniable.lab.audit.exact import SEEDS, Audit, Check, worst_ratio
 
 LARGEST_CROWD = 4096
-"""The most different people that are compared."""
+"""The most people that are compared."""
 
 
 def answer_laws(question: Question, values: Sequence[Any], seed: tuple[int, ...] = ()) -> list[OutputLaw[Any]]:
@@ -26,7 +26,7 @@ def answer_laws(question: Question, values: Sequence[Any], seed: tuple[int, ...]
 
 @typed
 def joint_audit(question: Question, values: Sequence[Any]) -> Audit:
-    """Enumerate the law of ``question.answer`` for people who hold these values, and compare it with what an answer is said to cost.
+    """Enumerate all outcomes of ``question.answer`` for people with these values, and compare them with the stated epsilon.
 
     An encoder that samples may make a louder mechanism cost less; this is where that is shown rather than believed. ``values`` should be
     all that a person can hold: the promise is about any two of them.
@@ -41,7 +41,7 @@ def joint_audit(question: Question, values: Sequence[Any]) -> Audit:
     (True, 1.0083, 1.5)
     """
     if not 2 <= len(values) <= LARGEST_CROWD:
-        raise ParameterError("values", f"{len(values)} of them", allowed=f"2 to {LARGEST_CROWD}", fix="audit a small domain, all of it")
+        raise ParameterError("values", f"{len(values)} of them", allowed=f"2 to {LARGEST_CROWD}", fix="audit all values of a small domain")
     words = question.spec.seed_words
     seeds = [tuple(SEEDS[(i + k) % len(SEEDS)] for k in range(words)) for i in range(len(SEEDS) if words else 1)]
     tables = [answer_laws(question, values, seed) for seed in seeds]
@@ -51,9 +51,9 @@ def joint_audit(question: Question, values: Sequence[Any]) -> Audit:
     totals = {law.total for laws in tables for law in laws}
     private = worst is not None and worst <= exp_below(claimed)
     checks = (
-        Check("total", totals == {Fraction(1)}, "every law sums to exactly 1"),
-        Check("support", worst is not None, f"every report is possible for each of {len(values):,} people"),
+        Check("total", totals == {Fraction(1)}, "all probabilities sum to exactly 1"),
+        Check("support", worst is not None, f"each report is possible for all of {len(values):,} people"),
         Check("privacy", private, f"worst ratio against e^{claimed:g} = {float(exp_below(claimed)):.12g}"),
-        Check("tight", epsilon is None or epsilon >= claimed - TIGHTNESS, "no privacy is paid for and left unused"),
+        Check("tight", epsilon is None or epsilon >= claimed - TIGHTNESS, "the spec uses all the epsilon that it claims"),
     )
     return Audit(claimed, epsilon, checks)

@@ -24,7 +24,7 @@ def numeric_laws(spec: NumericSpec) -> dict[Any, OutputLaw[Any]]:
             "steps",
             spec.steps,
             allowed=f"few enough reports to enumerate ({spec.outputs} reports x {spec.domain.size} points; limit {LARGEST_ENUMERATION})",
-            fix="audit a coarse grid: the code is the same",
+            fix="audit a coarse grid, which runs the same code",
         )
     domain = spec.domain
     laws = {value: law_of(partial(spec.randomize, value)) for value in map(domain.value, range(domain.size))}

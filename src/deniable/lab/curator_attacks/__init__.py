@@ -1,4 +1,4 @@
-"""Attacks on whoever keeps a table and answers questions about it: on generated data, with the truth known.
+"""Attacks on a curator who answers questions about a table: on generated data, with the truth known.
 
 Each works on answers that are exact, "anonymized", audited, or noisy without a plan; none works on a session. How far none works is a
 theorem: ``most_correct`` of the epsilon that the session promises.

@@ -2,7 +2,7 @@
 
 The auditor answers counts exactly, and refuses one from which, with all answers before, somebody's bit would follow. That sounds safe. But
 whether it refuses depends on the data, and a refusal says so: of two people, the count 1 is answered (either may be the one), and 0 and 2
-are refused (they would tell about both). So a refusal says that the two are equal, an answer that they differ, and whoever knows one bit,
+are refused (they would reveal both). So a refusal says that the two are equal, an answer that they differ, and anyone who knows one bit,
 say their own, knows all of them (Kenthapadi, Mishra, Nissim 2005).
 """
 
@@ -31,7 +31,12 @@ class Auditor:
 
     def __init__(self, bits: Sequence[bool]) -> None:
         if not 1 <= len(bits) <= MOST:
-            raise ParameterError("bits", len(bits), allowed=f"1 to {MOST} people", fix="every table that fits the answers is looked at")
+            raise ParameterError(
+                "bits",
+                len(bits),
+                allowed=f"1 to {MOST} people",
+                fix="use fewer people: the auditor looks at every table that fits the answers",
+            )
         self._bits = np.asarray(bits, dtype=bool)
         every = np.arange(1 << len(bits))
         self._tables = (every[:, None] >> np.arange(len(bits)) & 1).astype(bool)
@@ -41,7 +46,7 @@ class Auditor:
         return f"<Auditor of {len(self._bits)} people>"
 
     def count(self, people: Sequence[int]) -> int | None:
-        """How many of these people have the bit; None is a refusal."""
+        """Return how many of these people have the bit; None is a refusal."""
         answer = int(self._bits[list(people)].sum())
         left = self._tables[self._tables[:, list(people)].sum(axis=1) == answer]
         if np.any(left.all(axis=0) | ~left.any(axis=0)):

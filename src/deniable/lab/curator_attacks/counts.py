@@ -1,4 +1,4 @@
-"""What an attacker may ask: how many rows match. And three curators who answer, each in a way of their own."""
+"""The questions of an attacker, how many rows match, and three curators who answer in different ways."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Ask = Callable[[Any], float]
 
 
 def exact_counts(table: pl.DataFrame) -> Ask:
-    """A curator who tells the truth about a table.
+    """Return a curator who answers exactly.
 
     >>> exact_counts(pl.DataFrame({"smokes": [True, False, True]}))({"smokes": True})
     2
@@ -26,19 +26,19 @@ def exact_counts(table: pl.DataFrame) -> Ask:
 
 
 def rounded_counts(table: pl.DataFrame, base: int = 3) -> Ask:
-    """A curator who rounds counts of a table to the nearest multiple of a base, as statistical offices do: noisy, and not private."""
+    """Return a curator who rounds counts to the nearest multiple of a base, as statistical offices do: noisy, but not private."""
     ask = exact_counts(table)
     return lambda where: base * round(ask(where) / base)
 
 
 def session_counts(session: Session, epsilon: float) -> Ask:
-    """A curator with a budget, a ``session``, who is asked for counts at so much of it each."""
+    """Return a curator with a privacy budget (a ``session``), which each count spends a part of."""
     return lambda where: session.count(where=where, epsilon=epsilon).value
 
 
 @typed
 def most_correct(epsilon: float) -> float:
-    """How often any guess of a bit is right, at most, if both values were equally likely and the answers are epsilon-DP under "replace".
+    """Return how often a guess of a bit is right at most, if both values are equally likely and answers are epsilon-DP under "replace".
 
     With p and q the probabilities of what was answered for either value, the better guess is right with max(p, q) / (p + q), and neither
     is more than e^epsilon times the other: e^epsilon / (1 + e^epsilon). No computing power and no other knowledge of other people helps.

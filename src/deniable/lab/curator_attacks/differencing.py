@@ -16,7 +16,7 @@ from deniable.lab.curator_attacks.counts import Ask
 
 @typed
 def differencing(ask: Ask, person: dict[str, Any], secret: dict[str, Any]) -> float:
-    """The count of a secret, minus the same count without one person: near 1 if the person has it, near 0 if not.
+    """Return the count of a secret minus the same count without one person: near 1 if the person has it, near 0 if not.
 
     ``ask`` is a curator who counts.
 
@@ -30,5 +30,7 @@ def differencing(ask: Ask, person: dict[str, Any], secret: dict[str, Any]) -> fl
 
 def _all_of(equalities: dict[str, Any]) -> pl.Expr:
     if not equalities:
-        raise ParameterError("person, secret", equalities, allowed="columns with their values", fix='say who, as in {"name": "Ann"}')
+        raise ParameterError(
+            "person, secret", equalities, allowed="columns with their values", fix='name the person, for example {"name": "Ann"}'
+        )
     return pl.all_horizontal([pl.col(name) == value for name, value in equalities.items()])

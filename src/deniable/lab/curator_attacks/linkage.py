@@ -1,7 +1,7 @@
 """The linkage attack: a table without names is joined with a public one, over what both know about people.
 
-Most people are alone with their birth date, sex and postcode (Sweeney 2000). Removing names removes nothing then: whoever is unique in both
-tables is found, with the secret.
+Most people are alone with their birth date, sex and postcode (Sweeney 2000). Removing names removes nothing then: anyone who is unique in
+both tables is found, with the secret.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ KEYS = ("born", "sex", "postcode")
 
 @typed
 def clinic(people: int, source: Source = SYSTEM) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """A public register of so many people (with names), and a clinic's table of the same people (without), half of whom are ill.
+    """Return a public register of so many people (with names), and a clinic's table of them (without names), half of whom are ill.
 
     >>> from deniable.testing import ReplaySource
     >>> register, table = clinic(1000, ReplaySource.from_key("clinic"))
@@ -42,7 +42,7 @@ def clinic(people: int, source: Source = SYSTEM) -> tuple[pl.DataFrame, pl.DataF
 
 @typed
 def link(anonymous: pl.DataFrame, register: pl.DataFrame, keys: Sequence[str] = KEYS) -> pl.DataFrame:
-    """Everyone who is alone with the keys in both tables: the register's names beside the columns of the ``anonymous`` table."""
+    """Return everyone whose keys are unique in both tables: the register's names next to the columns of the ``anonymous`` table."""
     for table in (anonymous, register):
         if not keys or not set(keys) <= set(table.columns):
             raise ParameterError("keys", list(keys), allowed=f"some of {table.columns}", fix="name columns that both tables have")
@@ -52,7 +52,7 @@ def link(anonymous: pl.DataFrame, register: pl.DataFrame, keys: Sequence[str] = 
 
 @typed
 def guess_by_counting(ask: Ask, person: dict[str, Any], secret: dict[str, Any], keys: Sequence[str] = KEYS) -> bool:
-    """The same through a curator's counts (``ask``): is there somebody with this person's keys and the secret?"""
+    """Return the same guess from a curator's counts (``ask``): does anyone have this person's keys and the secret?"""
     if not set(keys) <= set(person):
-        raise ParameterError("person", sorted(person), allowed=f"values of {list(keys)}", fix="say what is known about the person")
+        raise ParameterError("person", sorted(person), allowed=f"values of {list(keys)}", fix="pass what is known about the person")
     return ask({**{name: person[name] for name in keys}, **secret}) > 0.5

@@ -19,7 +19,7 @@ from deniable.tasks.checks import MOST_DRAWN, check_whole
 
 @typed
 def draw_groups(groups: int, people: int, source: Source = SYSTEM) -> Array:
-    """Groups of people, each person in each of them by the flip of a coin: one row of booleans for each group."""
+    """Return random groups of people, each person in each group with probability 1/2: one row of booleans per group."""
     check_whole("groups", groups, 0, MOST_DRAWN)
     check_whole("people", people, 0, MOST_DRAWN)
     return np.array([[source.below(2) == 1 for _ in range(people)] for _ in range(groups)])
@@ -27,7 +27,7 @@ def draw_groups(groups: int, people: int, source: Source = SYSTEM) -> Array:
 
 @typed
 def reconstruct(groups: Array, answers: Array) -> Array:
-    """The bits, rounded, with which the counts of all groups come nearest to the answers: the least sum of absolute errors.
+    """Return the rounded bits whose group counts come nearest to the answers, by the sum of absolute errors.
 
     >>> from deniable.testing import ReplaySource
     >>> bits = (np.arange(24) % 3 == 0).astype(int)
@@ -37,7 +37,7 @@ def reconstruct(groups: Array, answers: Array) -> Array:
     """
     if groups.ndim != 2 or groups.dtype.kind not in "biuf" or answers.shape != groups.shape[:1] or answers.dtype.kind not in "biuf":
         allowed = "a row for each question, a column for each person, and an answer to each question"
-        raise ParameterError("groups, answers", (groups.shape, answers.shape), allowed=allowed, fix="draw_groups draws them")
+        raise ParameterError("groups, answers", (groups.shape, answers.shape), allowed=allowed, fix="draw the groups with draw_groups")
     asked, people = groups.shape
     cost = np.concatenate([np.zeros(people), np.ones(asked)])
     matrix, error = groups.astype(float), np.eye(asked)
@@ -49,5 +49,5 @@ def reconstruct(groups: Array, answers: Array) -> Array:
         method="highs",
     )
     if not found.success:
-        raise ProtocolError("answers", found.message, allowed="a linear program that is solved", fix="ask fewer questions")
+        raise ProtocolError("answers", found.message, allowed="a linear program with a solution", fix="ask fewer questions")
     return np.asarray(found.x[:people] > 0.5)

@@ -15,7 +15,7 @@ from deniable.lab.experiment import Experiment
 
 
 def shipped() -> dict[str, Experiment]:
-    """Every shipped experiment by its name."""
+    """Return every shipped experiment by name."""
     names = sorted(module.name for module in pkgutil.iter_modules(__path__))
     found = [importlib.import_module(f"{__name__}.{name}").EXPERIMENT for name in names]
     return {experiment.name: experiment for experiment in found}
@@ -23,7 +23,7 @@ def shipped() -> dict[str, Experiment]:
 
 @typed
 def experiment(name: str) -> Experiment:
-    """The shipped experiment of a name.
+    """Return the shipped experiment with this name.
 
     >>> experiment("oracle-shootout").repetitions
     50
@@ -31,5 +31,5 @@ def experiment(name: str) -> Experiment:
     known = shipped()
     if name not in known:
         allowed = f"one of {sorted(known)}, or a .toml file"
-        raise ParameterError("name", name, allowed=allowed, fix="see: deniable lab list")
+        raise ParameterError("name", name, allowed=allowed, fix="list the names with: deniable lab list")
     return known[name]

@@ -55,7 +55,7 @@ class Population(ABC):
     def _law(self) -> tuple[Any, Array]:
         values, weights = self.table()
         if len(values) > LARGEST_TABLE:
-            raise ParameterError("population", self.describe(), allowed=f"at most {LARGEST_TABLE} values", fix="choose a narrower one")
+            raise ParameterError("population", self.describe(), allowed=f"at most {LARGEST_TABLE} values", fix="choose a narrower range")
         return values, weights / weights.sum()
 
     @property

@@ -115,5 +115,5 @@ def check_weights(weights: Any, at_least: int) -> tuple[float, ...]:
     good = isinstance(weights, Sequence | np.ndarray) and not isinstance(weights, str)
     numbers = tuple(weight.item() if isinstance(weight, np.generic) else weight for weight in weights) if good else ()
     good = len(numbers) >= at_least and all(is_number(weight) and weight >= 0 for weight in numbers) and 0 < sum(numbers) < np.inf
-    require(good, "weights", weights, f"{at_least} or more numbers from 0 on, not all zero", "counts will do: (5, 3, 2)")
+    require(good, "weights", weights, f"{at_least} or more numbers from 0 on, not all zero", "pass counts, for example (5, 3, 2)")
     return numbers

@@ -30,7 +30,7 @@ class Poisson(Population):
     mean: float
 
     def __post_init__(self) -> None:
-        require(is_number(self.mean, above=0), "mean", self.mean, "a number above 0", "the average of the counts")
+        require(is_number(self.mean, above=0), "mean", self.mean, "a number above 0", "pass the average of the counts")
 
     def table(self) -> tuple[Any, Array]:
         values = np.arange(int(_shorter("mean", self.mean, self.mean + 10 * self.mean**0.5 + 60)))  # more than enough
@@ -51,7 +51,7 @@ class Uniform(Population):
 
     def __post_init__(self) -> None:
         good = is_integer(self.low) and is_integer(self.high) and 1 < self.high - self.low + 1 <= 2**63
-        require(good, "low, high", (self.low, self.high), "integers, low < high, at most 2^63 values", "swap or narrow them")
+        require(good, "low, high", (self.low, self.high), "integers, low < high, at most 2^63 values", "swap the ends, or narrow the range")
 
     @property
     def domain(self) -> Domain:
@@ -81,9 +81,9 @@ class Zipf(Population):
     size: int
 
     def __post_init__(self) -> None:
-        require(is_number(self.exponent, above=0), "exponent", self.exponent, "a number above 0", "1 is usual for words")
+        require(is_number(self.exponent, above=0), "exponent", self.exponent, "a number above 0", "try 1, which fits words")
         good = is_integer(self.size) and 2 <= self.size <= LARGEST_TABLE
-        require(good, "size", self.size, f"an integer from 2 to {LARGEST_TABLE}", "say how many values there are")
+        require(good, "size", self.size, f"an integer from 2 to {LARGEST_TABLE}", "pass the number of values")
 
     def table(self) -> tuple[Any, Array]:
         return np.arange(self.size), 1.0 / np.arange(1, self.size + 1) ** float(self.exponent)
@@ -100,7 +100,7 @@ class Geometric(Population):
     p: float
 
     def __post_init__(self) -> None:
-        require(is_number(self.p, above=0) and self.p < 1, "p", self.p, "a number between 0 and 1", "the chance of a success")
+        require(is_number(self.p, above=0) and self.p < 1, "p", self.p, "a number between 0 and 1", "pass the chance of a success")
 
     def table(self) -> tuple[Any, Array]:
         values = np.arange(int(_shorter("p", self.p, ceil(log(TAIL) / log1p(-self.p)))) + 1)
@@ -123,7 +123,7 @@ class RoundedNormal(Population):
 
     def __post_init__(self) -> None:
         require(is_number(self.mean) and abs(self.mean) < 2**52, "mean", self.mean, "a number of at most 52 bits", "shift the values")
-        require(is_number(self.sd, above=0), "sd", self.sd, "a number above 0", "the standard deviation before rounding")
+        require(is_number(self.sd, above=0), "sd", self.sd, "a number above 0", "pass the standard deviation before rounding")
 
     def table(self) -> tuple[Any, Array]:
         reach = _shorter("sd", self.sd, self.sd * float(scipy.stats.norm.isf(TAIL))) + 1
@@ -137,5 +137,7 @@ class RoundedNormal(Population):
 def _shorter(parameter: str, value: float, values: float) -> float:
     """The number of values, or an error if they would not fit into a table; before any memory is taken."""
     if not values < LARGEST_TABLE:
-        raise ParameterError(parameter, value, allowed=f"what spreads over fewer than {LARGEST_TABLE} values", fix="choose a narrower law")
+        raise ParameterError(
+            parameter, value, allowed=f"a distribution over fewer than {LARGEST_TABLE} values", fix="choose a narrower distribution"
+        )
     return values

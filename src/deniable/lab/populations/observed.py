@@ -47,11 +47,11 @@ class FileColumn(Population):
         missing = values.null_count()
         if missing and not self.drop_missing:
             row = int(values.is_null().arg_max() or 0) + 1
-            fix = f"{missing} are missing: fill them, or pass drop_missing=True"
+            fix = f"fill the {missing} missing values, or pass drop_missing=True"
             raise DomainError(f"{self.name}, row {row} of {len(values)}", None, allowed="an answer in every row", fix=fix)
         counted = values.drop_nulls().rename("value").value_counts(name="people").sort("value")
         if not len(counted):
-            raise DomainError(self.name, "no values", allowed="one or more", fix="an empty column is nobody's")
+            raise DomainError(self.name, "no values", allowed="one or more", fix="pass a column with at least one value")
         weights = counted["people"].to_numpy().astype(float)
         return counted["value"].to_numpy() if values.dtype == pl.Int64 else counted["value"].to_list(), weights
 
@@ -63,7 +63,7 @@ class FileColumn(Population):
             elif path.suffix.lower() == ".parquet":
                 table = pl.scan_parquet(path)
             else:
-                raise ParameterError("path", str(path), allowed="a .csv or .parquet file", fix="convert it first")
+                raise ParameterError("path", str(path), allowed="a .csv or .parquet file", fix="convert the file first")
             names = table.collect_schema().names()
             if self.name not in names:
                 raise ParameterError("name", self.name, allowed=f"one of {names}", fix="check the spelling")
@@ -101,12 +101,12 @@ class Words(Population):
 
     def __post_init__(self) -> None:
         good = is_integer(self.count) and 2 <= self.count <= LARGEST_TABLE
-        require(good, "count", self.count, f"an integer from 2 to {LARGEST_TABLE}", "10,000 covers most of what is said")
+        require(good, "count", self.count, f"an integer from 2 to {LARGEST_TABLE}", "try 10,000, which covers most speech")
 
     def table(self) -> tuple[Any, Array]:
         wordfreq = _wordfreq()
         known = sorted(wordfreq.available_languages())
-        require(self.language in known, "language", self.language, f"one of {known}", "two letters, as in 'en'")
+        require(self.language in known, "language", self.language, f"one of {known}", "pass a two-letter code such as 'en'")
         words = wordfreq.top_n_list(self.language, self.count)
         require(len(words) == self.count, "count", self.count, f"at most {len(words)} for {self.language!r}", "ask for fewer words")
         frequencies = wordfreq.get_frequency_dict(self.language)

@@ -1,4 +1,4 @@
-"""Graphs of which everybody knows only their own ties: degrees, stars, triangles, and synthetic graphs, without showing anyone's list."""
+"""Degrees, stars, triangles and synthetic graphs, where each person knows only their own ties and nobody's list is shown."""
 
 from deniable.removed import explain_removed
 from deniable.tasks.graphs.clipped_triangles import ClippedTriangles

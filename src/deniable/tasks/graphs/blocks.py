@@ -19,7 +19,7 @@ NEVER = 1e-9
 
 
 def group_alike(points: Array, groups: int, source: Source | None = None) -> Array:
-    """The group of each point, by k-means: centers are spread out at first, each far from those before, then follow their points.
+    """Return the group of each point, by k-means: centers start far apart from each other, then follow their points.
 
     >>> from deniable.testing import ReplaySource
     >>> groups = group_alike(np.array([[0, 9], [1, 8], [9, 0], [8, 1], [0, 8]]), 2, ReplaySource.from_key("docs"))
@@ -76,7 +76,7 @@ def _some_of_all(nodes: int, heads: Weighed, tails: Weighed, wanted: int, source
 
 
 def _until_enough(nodes: int, heads: Weighed, tails: Weighed, wanted: int, source: Source | None) -> Array:
-    """Both ends by themselves, again and again for what is a loop or was there."""
+    """Draw both ends independently, again and again for what is a loop or was there."""
     keys = np.zeros(0, dtype=np.int64)
     from_heads, from_tails = _rising(heads[1]), _rising(tails[1])
     for _ in range(TRIES):

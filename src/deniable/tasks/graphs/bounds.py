@@ -1,7 +1,7 @@
-"""Bounds for everybody's list, chosen from a noisy report of its length: what is later told about the list is scaled to them.
+"""Bounds for each person's list, chosen from a noisy report of its length; later noise is scaled to these bounds.
 
-Everyone whose noisy length is y gets the smallest rung of a public ladder that is not below y + margin. The margin is such that noise
-alone cuts a list with probability ``cut`` at most. Bounds depend on noisy reports only, so they are public and cost nothing more.
+A person whose noisy length is y gets the smallest bound on a public ladder that is at least y + margin. The margin keeps the
+probability that noise cuts a list at or below ``cut``. Bounds depend on noisy reports only, so they are public and cost nothing more.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
 
 CUT = 0.02
-"""How likely noise cuts somebody's list."""
+"""The chance that noise cuts a list."""
 
 
 def ladder(top: int) -> Array:
-    """The bounds that there are: 2, 3, 4, 6, 8, 12 .. and the largest length.
+    """Return all possible bounds: 2, 3, 4, 6, 8, 12 .. and the largest length.
 
     >>> ladder(20).tolist(), ladder(1).tolist()
     ([2, 3, 4, 6, 8, 12, 16, 20], [2])
@@ -31,7 +31,7 @@ def ladder(top: int) -> Array:
 
 
 def margin(noise: Laplace, cut: float = CUT) -> int:
-    """The smallest margin with P(noise < -margin) <= cut: a^(margin + 1) / (1 + a) <= cut.
+    """Return the smallest margin with P(noise < -margin) <= cut: a^(margin + 1) / (1 + a) <= cut.
 
     >>> margin(Laplace(epsilon=1.0, sensitivity=1, neighbors="replace"))
     3
@@ -41,20 +41,22 @@ def margin(noise: Laplace, cut: float = CUT) -> int:
 
 
 def choose(reports: Array, noise: Laplace, top: int) -> Array:
-    """Everybody's bound."""
+    """Return each person's bound."""
     rungs = ladder(top)
     wanted = np.clip(np.clip(reports, -rungs[-1], rungs[-1]) + margin(noise), rungs[0], rungs[-1])
     return np.asarray(rungs[np.searchsorted(rungs, wanted)])
 
 
 def check_bound(bound: object, top: int) -> None:
-    """Refuse a bound that is none: a device takes it from the collector, believes nothing, and looks at it before its own list."""
-    check_whole("bound", bound, 2, max(top, 2), fix="a rung of the ladder")
+    """Raise unless ``bound`` is on the ladder: a device checks what the collector sends before it looks at its own list."""
+    check_whole("bound", bound, 2, max(top, 2), fix="pass a bound that the first round returned")
 
 
 def check_bounds(bounds: Any, nodes: int) -> None:
-    """Refuse everybody's bounds if one of them is none."""
+    """Raise unless all bounds are on the ladder."""
     top = max(nodes - 1, 2)
     whole = isinstance(bounds, np.ndarray) and bounds.shape == (nodes,) and bounds.dtype.kind in "iu"
     if not whole or ((bounds < 2) | (bounds > top)).any():
-        raise ParameterError("bounds", shorten(bounds), allowed=f"{nodes} integers from 2 to {top}", fix="pass what the first round gave")
+        raise ParameterError(
+            "bounds", shorten(bounds), allowed=f"{nodes} integers from 2 to {top}", fix="pass the bounds that the first round returned"
+        )

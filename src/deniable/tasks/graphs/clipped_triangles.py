@@ -1,4 +1,4 @@
-"""Triangles in two rounds: people count in the noisy graph with their own true ties, over lists cut to a bound."""
+"""Triangles in two rounds: people count triangles in the noisy graph with their own true ties, over lists cut to a bound."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SHARES = (0.2, 0.4, 0.4)
 
 @dataclass(frozen=True, eq=False)
 class FirstRound:
-    """What is public after the first round: everybody's bound, from the noisy length of their list, and the noisy graph."""
+    """What is public after the first round: each person's bound, from the noisy length of their list, and the noisy graph."""
 
     lengths: Array
     bounds: Array
@@ -47,7 +47,7 @@ class FirstRound:
 @typed
 @dataclass(frozen=True, kw_only=True)
 class ClippedTriangles(MemoryProtocol):
-    """Two rounds: noisy lists and lengths, then everybody's own count of noisy ties among their true neighbors.
+    """Count triangles in two rounds: noisy lists and lengths, then each person's count of noisy ties among their true neighbors.
 
     Person i has the neighbors j < i, cut to the first D of them. In round two i counts the pairs of these that are tied in the noisy graph,
     t, subtracts q times the number of all pairs, and adds noise. Each triangle is counted by its largest number, through two true
@@ -87,7 +87,7 @@ class ClippedTriangles(MemoryProtocol):
         check_nodes(self.nodes, LARGEST)
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
         if len(self.shares) != 3:
-            raise ParameterError("shares", self.shares, allowed="three numbers", fix=f"{SHARES} is usual")
+            raise ParameterError("shares", self.shares, allowed="three numbers above 0 that add up to 1", fix=f"use {SHARES}")
         self.noise(max(self.nodes - 1, 2))  # refuses what cannot be, before anyone is asked
         object.__setattr__(self, "sample", float(self.sample))
         object.__setattr__(self, "shares", tuple(map(float, self.shares)))
@@ -106,7 +106,7 @@ class ClippedTriangles(MemoryProtocol):
 
     @cached_property
     def coin(self) -> RR:
-        """What every bit goes through."""
+        """The coin that randomizes every bit."""
         return coin_for(self.epsilons[1], self.sample, BITS)
 
     def limit(self, bound: int) -> int:
@@ -118,25 +118,25 @@ class ClippedTriangles(MemoryProtocol):
         return max(self.limit(bound) << BITS, ceil(self.coin.q * (bound - 1) * (1 << BITS)))
 
     def noise(self, bound: int) -> Laplace:
-        """What is added to the count of somebody with this bound."""
+        """Return the noise on the count of a person with this bound."""
         bounds.check_bound(bound, self.nodes - 1)
         return _noise(self.epsilons[2], self.steps(bound))
 
     @property
     def guarantee(self) -> GraphGuarantee:
-        """What is promised to each person over both rounds, and for a tie."""
+        """The guarantee for each person over both rounds, and for a tie."""
         return promise(self.epsilon, EDGE, speakers=1)
 
     # --- one person ---
 
     def randomize_first(self, person: int, ties: Any, source: Source = SYSTEM) -> tuple[int, int]:
-        """One person's noisy length and bits."""
+        """Return one person's noisy length and bits."""
         check_person(person, self.nodes)
         before = [int(j) for j in check_list(ties, self.nodes, person) if j < person]
         return self.lengths.randomize(len(before), source), randomize_list(self.coin, person, before, source)
 
     def answer_second(self, person: int, ties: Any, bound: int, noisy: NoisyGraph) -> int:
-        """One person's count before noise, in steps. It is safe for any bound and any noisy graph that a collector may send.
+        """Return one person's count before noise, in steps. It is safe for any bound and any noisy graph that a collector may send.
 
         All of what was sent is checked before the list is read, so that a refusal says nothing about it. A pair counts as tied only if both
         rows say so: the limit per node holds for symmetric ties.
@@ -149,7 +149,7 @@ class ClippedTriangles(MemoryProtocol):
         return int(self._steps_of(twice_bounded(noisy.among(kept), self.limit(bound)), kept.size * (kept.size - 1) // 2))
 
     def randomize_second(self, person: int, ties: Any, bound: int, noisy: NoisyGraph, source: Source = SYSTEM) -> int:
-        """One person's noisy count, in steps."""
+        """Return one person's noisy count, in steps."""
         noise = self.noise(bound).noise  # first: it may refuse the bound
         return self.answer_second(person, ties, bound, noisy) + noise.draw(source)
 
@@ -159,14 +159,14 @@ class ClippedTriangles(MemoryProtocol):
     # --- everyone ---
 
     def first_round(self, graph: Any, *, source: Source | None = None) -> FirstRound:
-        """Everybody's noisy lengths and bits, and the bounds that follow."""
+        """Return everyone's noisy lengths and bits, and the bounds that follow."""
         graph = check_graph(graph, self.nodes)
         lengths = self.lengths.privatize(graph.before_degrees, source=source)
         noisy = randomize_lists(self.coin, graph, source)
         return FirstRound(lengths, bounds.choose(lengths, self.lengths.noise, self.nodes - 1), noisy)
 
     def answers(self, graph: Graph, first: FirstRound) -> Array:
-        """Everybody's counts before noise, in steps."""
+        """Return everyone's counts before noise, in steps."""
         first.noisy.check_shape(self.nodes)
         bounds.check_bounds(first.bounds, self.nodes)
         counts, pairs, over = (np.zeros(self.nodes, dtype=kind) for kind in (np.int64, np.int64, np.bool_))
@@ -179,7 +179,7 @@ class ClippedTriangles(MemoryProtocol):
         return answers
 
     def second_round(self, graph: Any, first: FirstRound, *, source: Source | None = None) -> Array:
-        """Everybody's noisy counts, in steps; noise is drawn bound by bound."""
+        """Return everyone's noisy counts, in steps; noise is drawn bound by bound."""
         counts = self.answers(check_graph(graph, self.nodes), first)
         for bound in np.unique(first.bounds).tolist():
             people = np.flatnonzero(first.bounds == bound)
@@ -187,7 +187,7 @@ class ClippedTriangles(MemoryProtocol):
         return counts
 
     def estimate(self, first: FirstRound, counts: Any) -> NumberEstimate:
-        """The number of triangles behind both rounds."""
+        """Return the number of triangles behind both rounds."""
         counts = np.asarray(counts)
         if counts.shape != (self.nodes,) or counts.dtype.kind != "i":
             raise DomainError("counts", f"shape {counts.shape}", allowed=f"{self.nodes} whole numbers", fix="one count for each person")
@@ -196,7 +196,7 @@ class ClippedTriangles(MemoryProtocol):
         noise = sum(self.noise(int(rung)).variance * int(n) for rung, n in zip(rungs, people, strict=True)) / (gap * (1 << BITS)) ** 2
         bits = self._bits_variance(first)
         value = float(int(counts.sum(dtype=object))) / (1 << BITS) / gap
-        biased = "lists longer than their bounds were cut: by noise in 2 of 100 cases at most; their triangles are missing"
+        biased = "lists longer than their bounds were cut (chance for each list: at most 2 %); triangles beyond the cut are missing"
         return graph_count("triangles", GraphCount(n=self.nodes, number=value, noise=noise + bits), self.guarantee, bias=biased)
 
     def _bits_variance(self, first: FirstRound) -> float:
@@ -208,7 +208,7 @@ class ClippedTriangles(MemoryProtocol):
         return apart * squares + (tied - apart) * float(np.clip(common.squares_of_tied, 0.0, squares))
 
     def run(self, values: Any, *, source: Source | None = None, progress: Progress | None = None) -> NumberEstimate:
-        """Ask everyone, given as a graph, in two rounds, and estimate."""
+        """Ask everyone in a graph in two rounds, and return the estimate."""
         graph, steps = check_graph(values, self.nodes), Steps(3, progress)
         first = self.first_round(graph, source=source)
         steps.next()

@@ -16,12 +16,12 @@ from deniable.kernels.compiled import Array
 from deniable.tasks.graphs.privacy import GraphGuarantee
 
 FEW = 30
-"""Below so many people intervals are those of Chebyshev's inequality rather than of the normal law."""
+"""With fewer people, intervals come from Chebyshev's inequality instead of the normal law."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GraphCount(Law):
-    """One count of a graph: unbiased, so it may lie below zero.
+    """An unbiased count of a graph, which may lie below zero.
 
     Limits are the count -+ z stderr, with z of the normal law; with fewer than 30 people, or where the count hangs on few events, z is
     1 / sqrt(alpha), as in Chebyshev's inequality. That is a promise only where the error is known, as that of edges is. Where it is itself
@@ -37,7 +37,7 @@ class GraphCount(Law):
     noise: float
     """The variance of the count."""
     normal: bool = True
-    """Whether enough went into it for a normal error."""
+    """True if the count rests on enough data for a normal error."""
 
     @property
     def point(self) -> Array:
@@ -59,10 +59,10 @@ class GraphCount(Law):
 def check_whole_graph(population: bool) -> None:
     """Raise if a sampling error is asked for."""
     if population:
-        raise ParameterError("population", True, allowed="False: the people of a graph are no sample", fix="leave it out")
+        raise ParameterError("population", True, allowed="False: the people in a graph are not a sample", fix="leave out population")
 
 
 def graph_count(name: str, law: Law, guarantee: GraphGuarantee, **words: Any) -> NumberEstimate:
-    """The estimate of a count under a ``name``."""
+    """Return the estimate of a count under a ``name``."""
     about = f"{law.n:,} people, epsilon = {guarantee.epsilon:.4g} for {guarantee.neighbors}"
     return NumberEstimate(values=[name], law=law, about=about, guarantee=guarantee, quantity="count", **words)

@@ -1,4 +1,4 @@
-"""What noisy degrees tell: the distribution, the number of edges, and the sum of any function of the degrees, all unbiased.
+"""What noisy degrees show: the distribution, the number of edges, and the sum of any function of the degrees, all unbiased.
 
 The noise has P(z) = (1 - a) / (1 + a) a^|z|. For any function f on the integers let::
 
@@ -75,9 +75,9 @@ class DegreeEstimate(PeopleEstimate):
     """Counts of people by their number of ties, with standard errors; negative counts are what makes them unbiased."""
 
     spec: Degrees
-    """What was asked."""
+    """The question."""
     reports: Array
-    """Everybody's noisy degree."""
+    """Each person's noisy degree."""
     likely: Array
     """Counts that are not negative and add up to n, the nearest to the unbiased ones: for pictures, samples and errors."""
     figure: Mapping[str, Any] = field(default_factory=lambda: {"mark": "curve", "axis": "people"})
@@ -86,7 +86,7 @@ class DegreeEstimate(PeopleEstimate):
 
     @classmethod
     def of(cls, spec: Degrees, reports: Array) -> Self:
-        """The counts behind everybody's noisy degree.
+        """Return the counts behind everyone's noisy degree.
 
         The variance of each count is its unbiased one, or that at the likely counts, whichever is larger.
         """
@@ -112,32 +112,34 @@ class DegreeEstimate(PeopleEstimate):
 
     @property
     def distribution(self) -> Array:
-        """The likely counts as shares of all people; post-processed, so single shares are biased."""
+        """Return the likely counts as shares of all people; they are post-processed, so single shares are biased."""
         return np.asarray(self.likely / self.n)
 
     # --- sums over all people ---
 
     @property
     def edges(self) -> NumberEstimate:
-        """The number of undirected edges: half of all degrees."""
+        """The number of undirected edges: half the sum of all degrees."""
         return self._count("edges", float(self.reports.sum(dtype=float)) / 2, self.n * self.spec.noise.variance / 4)
 
     def stars(self, k: int) -> NumberEstimate:
-        """The number of k-stars: a person and k of their ties. Of 1-stars there are twice as many as edges."""
-        check_whole("k", k, 1, 10, fix="2 counts pairs of ties of one person")
+        """Return the number of k-stars: a person and k of their ties. A graph has twice as many 1-stars as edges."""
+        check_whole("k", k, 1, 10, fix="pass 2 to count pairs of ties of one person")
         return self.total(f"{k}-stars", lambda degree: scipy.special.comb(degree, k))
 
     def between(self, low: int, high: int) -> NumberEstimate:
-        """How many people have from ``low`` to ``high`` ties: one question, and a smaller error than the sum of its counts would seem."""
+        """Return how many people have ``low`` to ``high`` ties, with a smaller error than adding up single counts would suggest."""
         if not 0 <= low <= high <= self.spec.top:
-            raise ParameterError("low, high", (low, high), allowed=f"0 <= low <= high <= {self.spec.top}", fix="degrees, both included")
+            raise ParameterError(
+                "low, high", (low, high), allowed=f"0 <= low <= high <= {self.spec.top}", fix="pass two degrees; both ends are included"
+            )
         return self.total(f"{low} to {high} ties", lambda degree: ((degree >= low) & (degree <= high)).astype(float))
 
     def total(self, name: str, function: Callable[[Array], Array]) -> NumberEstimate:
-        """The sum of any function over everybody's degree, under a name; ``function`` takes an array of degrees.
+        """Return the sum of a function over everyone's degree, under a name; ``function`` takes an array of degrees.
 
         Below 0 and above the largest degree its last values go on. How a function goes on where no degree is does not touch the mean, only
-        the error; and reports far outside, of the noise or of a liar, count as those at the ends do.
+        the error; and reports far outside, of the noise or of a false report, count as those at the ends do.
         """
         top = self.spec.top
         f = np.asarray(function(np.clip(np.arange(-2, top + 3), 0, top)), dtype=float)
@@ -166,7 +168,7 @@ class DegreeEstimate(PeopleEstimate):
     # --- what people see ---
 
     def chart(self, k: int = 20, *, truth: Any = None, title: str | None = None) -> Chart:
-        """Counts by degree under a ``title``, up to the degree that nearly everyone is below: there may be a million more."""
+        """Return a chart of counts by degree under a ``title``, up to the degree that nearly everyone is below."""
         last = int(np.searchsorted(np.cumsum(self.likely), DRAWN * self.n)) + 1
         if last >= len(self.values):
             return super().chart(k, truth=truth, title=title)

@@ -1,4 +1,4 @@
-"""How many ties people have, with noise on everybody's number."""
+"""The distribution of people's number of ties, with noise on each number."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from deniable.tasks.graphs.privacy import EDGE, GraphGuarantee, check_nodes, pro
 @typed
 @dataclass(frozen=True, kw_only=True)
 class Degrees(MemoryProtocol):
-    """Everybody reports the length of their list, plus a whole number z with P(z) proportional to e^(-epsilon |z|), exactly.
+    """Noisy degrees: each person reports their number of ties plus an integer z with P(z) exactly proportional to e^(-epsilon |z|).
 
     One entry of a list changes its length by 1; so does nothing else, and no bound on the degrees is needed. For whole lists, see
     ``NodeDegrees``.
@@ -51,7 +51,7 @@ class Degrees(MemoryProtocol):
     nodes: int
     epsilon: float
 
-    needs: ClassVar[str] = "people who agree to protect one entry of their list and not all of it, which no task asks of them"
+    needs: ClassVar[str] = "respondents who agree to protect one entry of their list, not the whole list, which no task asks of them"
     result: ClassVar[str] = "degrees"
 
     def __post_init__(self) -> None:
@@ -60,44 +60,44 @@ class Degrees(MemoryProtocol):
 
     @property
     def top(self) -> int:
-        """The largest degree that there can be."""
+        """The largest possible degree."""
         return self.nodes - 1
 
     @cached_property
     def noise(self) -> Laplace:
-        """What is added, exactly."""
+        """The noise that is added, exactly."""
         return Laplace(epsilon=self.epsilon, sensitivity=1, neighbors="replace")
 
     @property
     def guarantee(self) -> GraphGuarantee:
-        """What is promised to each person, and for a tie."""
+        """The guarantee for each person, and for a tie."""
         return promise(self.epsilon, EDGE, speakers=2)
 
     def answer(self, degree: Any) -> Array:
-        """What would be reported without noise: the degree itself; DomainError where it is none."""
+        """Return the degree without noise; DomainError if it is not a degree."""
         return check_degrees(degree, self.top)
 
     def randomize(self, degree: int, source: Source = SYSTEM) -> int:
-        """One person's report."""
+        """Return one person's report."""
         return int(self.answer(degree)) + self.noise.noise.draw(source)
 
     def privatize(self, degrees: Any, *, source: Source | None = None) -> Array:
-        """Everybody's reports, from a graph or from the degrees themselves: the same as ``randomize`` one by one."""
+        """Return everyone's reports, from a graph or from degrees: the same as ``randomize`` one by one."""
         answers = self.answer(held_degrees(degrees, self.nodes))
         if answers.shape != (self.nodes,):
             raise DomainError("degrees", f"{answers.size} numbers", allowed=f"{self.nodes}, one for each node", fix="align them")
         return answers + self.noise.noise.draws(self.nodes, source)
 
     def estimate(self, reports: Any) -> DegreeEstimate:
-        """The distribution of degrees behind some reports; n is how many came, which may be fewer than there are nodes."""
+        """Return the distribution of degrees behind some reports; there may be fewer reports than nodes."""
         received = np.asarray(reports)
         if received.ndim != 1 or received.dtype.kind not in "iu" or not 1 <= received.size <= self.nodes:
             shown = f"shape {received.shape} of {received.dtype}"
-            raise DomainError("reports", shown, allowed=f"1 to {self.nodes} whole numbers", fix="pass what privatize gave")
+            raise DomainError("reports", shown, allowed=f"1 to {self.nodes} whole numbers", fix="pass what privatize returned")
         return DegreeEstimate.of(self, received.astype(np.int64))
 
     def run(self, values: Any, *, source: Source | None = None, progress: Progress | None = None) -> DegreeEstimate:
-        """Ask everyone, given as a graph or by their degrees, and estimate."""
+        """Ask everyone, given as a graph or by degree, and return the estimate."""
         steps = Steps(2, progress)
         reports = self.privatize(values, source=source)
         steps.next()

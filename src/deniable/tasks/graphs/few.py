@@ -1,4 +1,4 @@
-"""What can be said of triangles where few of them are left in the noisy graph: no more than their number of ties allows.
+"""Limits for a count of triangles where the noisy graph has few of them left: no more than the number of ties allows.
 
 An error that is itself estimated needs events to be estimated from. With few noisy triangles it is often far too small, even 0, and no
 inequality makes up for that. Noisy ties are many, and independent: Bernstein's inequality limits the number m of true ones. And m ties
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 
 MOST_KEPT = 0.8
 """From this probability of a true tie to be seen on, half of all triangles are seen, and their error is known from those."""
-FEW_EVENTS = "as far as the number of ties allows: too few events for an error, and stderr is an upper limit"
-"""What intervals are about then."""
+FEW_EVENTS = "intervals follow from the number of ties: there are too few events to estimate an error, so stderr is an upper bound"
+"""What intervals cover then."""
 SURE = 0.999
-"""How sure the largest number of ties is that a standard error is taken at."""
+"""The confidence in the largest number of ties, at which the standard error is taken."""
 
 
 def too_few(noisy: NoisyGraph, seen: int) -> bool:
-    """Whether the error of a count of triangles cannot be told from the noisy graph."""
+    """True if the noisy graph does not show the error of a count of triangles."""
     return seen < NORMAL_FROM and noisy.coin.p < MOST_KEPT
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FewTriangles(Law):
-    """A count of triangles whose error cannot be estimated: limits are what the number of ties allows, and ``noise`` an upper limit.
+    """A count of triangles whose error cannot be estimated: limits follow from the number of ties, and ``noise`` is an upper bound.
 
     They cover the number of triangles with probability 1 - alpha at least, whatever the graph.
     """
@@ -53,7 +53,7 @@ class FewTriangles(Law):
 
     @classmethod
     def of(cls, noisy: NoisyGraph, number: float) -> FewTriangles:
-        """The law of a count that a noisy graph gave."""
+        """Return the law of a count from a noisy graph."""
         p, q = float(noisy.coin.p), float(noisy.coin.q)
         noise = sum(largest_variance(noisy).values())
         return cls(n=noisy.nodes, number=number, noise=noise, seen=int(noisy.degrees.sum()) // 2, p=p, q=q)

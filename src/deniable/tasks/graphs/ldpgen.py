@@ -30,7 +30,7 @@ MOST_GROUPS = 256
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class SyntheticGraph(Estimate):
-    """A graph that nobody's ties are in, and the numbers of edges within and between groups that it was made from; these are unbiased."""
+    """A generated graph without real ties, and the unbiased numbers of edges within and between groups that it is based on."""
 
     graph: Graph
     groups: Array
@@ -43,7 +43,7 @@ class SyntheticGraph(Estimate):
 
     @cached_property
     def ties(self) -> Array:
-        """The numbers of edges as a symmetric matrix, a row for each group."""
+        """The numbers of edges as a symmetric matrix, one row per group."""
         size = max(max(pair) for pair in self.values) + 1
         found = np.zeros((size, size))
         for (one, other), number in zip(self.values, self.point, strict=True):
@@ -91,24 +91,24 @@ class LDPGen(MemoryProtocol):
     def __post_init__(self) -> None:
         check_nodes(self.nodes)
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
-        check_whole("groups", self.groups, 1, MOST_GROUPS, fix="few, if people are few: 8 is usual")
+        check_whole("groups", self.groups, 1, MOST_GROUPS, fix="try 8, or fewer groups for few people")
         if isinstance(self.share, bool) or not isinstance(self.share, int | float) or not 0 < self.share < 1:
-            raise ParameterError("share", self.share, allowed="between 0 and 1", fix="0.5 is usual")
+            raise ParameterError("share", self.share, allowed="a number between 0 and 1", fix="0.5 is usual")
         object.__setattr__(self, "share", float(self.share))
 
     @cached_property
     def noises(self) -> tuple[Laplace, ...]:
-        """What is added to each count, by round."""
+        """The noise on each count, by round."""
         parts = split(self.epsilon, (self.share, 1 - self.share))
         return tuple(Laplace(epsilon=each, sensitivity=1, neighbors="replace") for each in parts)
 
     @property
     def guarantee(self) -> GraphGuarantee:
-        """What is promised to each person over both rounds, and for a tie."""
+        """The guarantee for each person over both rounds, and for a tie."""
         return promise(self.epsilon, EDGE, speakers=2)
 
     def answer(self, ties: Any, groups: Array) -> Array:
-        """How many of one person's ties lead into each group. All groups are checked before the list is read: a refusal tells nothing."""
+        """Return how many of one person's ties lead into each group; groups are checked first, so a refusal reveals nothing."""
         self._check_groups(groups)
         return np.asarray(np.bincount(groups[check_list(ties, self.nodes)], minlength=self.groups))
 
@@ -126,18 +126,18 @@ class LDPGen(MemoryProtocol):
 
     def _noise(self, turn: object) -> Any:
         if type(turn) is not int or turn not in (0, 1):
-            raise ParameterError("turn", turn, allowed="0 or 1", fix="there are two rounds")
+            raise ParameterError("turn", turn, allowed="0 or 1", fix="pass 0 for the first round or 1 for the second")
         return self.noises[turn].noise
 
     def _check_groups(self, groups: Any) -> None:
-        """Refuse groups that are not of everyone, or not among those announced; whoever is tied to whom."""
+        """Raise unless each person has one of the announced groups; this does not look at any ties."""
         whole = isinstance(groups, np.ndarray) and groups.shape == (self.nodes,) and groups.dtype.kind in "iu"
         if not whole or ((groups < 0) | (groups >= self.groups)).any():
             allowed = f"an array of {self.nodes} integers from 0 to {self.groups - 1}"
             raise DomainError("groups", shorten(groups), allowed=allowed, fix="one group for each node")
 
     def estimate(self, groups: Array, reports: Array) -> tuple[Array, Array]:
-        """The edges between groups behind the second round's reports, and their standard errors: both ends told of each."""
+        """Return the edges between groups and their standard errors from the second round, in which both ends report each edge."""
         sums = np.zeros((self.groups, self.groups))
         np.add.at(sums, groups, reports)
         sizes = np.bincount(groups, minlength=self.groups)
@@ -147,7 +147,7 @@ class LDPGen(MemoryProtocol):
         return ties, np.sqrt(variance)
 
     def run(self, values: Any, *, source: Source | None = None, progress: Progress | None = None) -> SyntheticGraph:
-        """Ask everyone, given as a graph, in two rounds, and draw one graph."""
+        """Ask everyone in a graph in two rounds, and return one generated graph."""
         graph, steps = check_graph(values, self.nodes), Steps(3, progress)
         random = (random_words(self.nodes, source) % np.uint64(self.groups)).astype(np.int64)  # public, and need not be exactly even
         alike = group_alike(self.privatize(graph, random, 0, source=source), self.groups, source)

@@ -1,4 +1,4 @@
-"""How many ties people have, where the whole list is protected: an ordinary question with few answers."""
+"""The distribution of ties with the whole list protected: an ordinary question with few answers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ASKED = "degrees"
 @typed
 @dataclass(frozen=True, kw_only=True)
 class NodeDegrees(Protocol):
-    """Count people by the class of their number of ties, through a frequency oracle: no list can be told from any other.
+    """Count people by the class of their number of ties, through a frequency oracle: the report hides the whole list.
 
     A person holds a number of ties, from 0 to nodes - 1, and answers once with its class. Noise on the number itself would have to hide
     up to nodes - 1 ties; a class is a category like any other.
@@ -72,14 +72,16 @@ class NodeDegrees(Protocol):
         starts = self.starts
         rising = all(type(start) is int for start in starts) and all(low < high for low, high in pairwise(starts))
         if not rising or not starts or starts[0] != 0 or starts[-1] > self.nodes - 1:
-            raise ParameterError("starts", starts, allowed=f"rising integers from 0 to {self.nodes - 1}, 0 first", fix="as in (0, 1, 10)")
+            raise ParameterError(
+                "starts", starts, allowed=f"increasing integers from 0 to {self.nodes - 1}, 0 first", fix="write, for example, (0, 1, 10)"
+            )
         if len(starts) < 2:
-            raise ParameterError("starts", starts, allowed="two classes or more", fix="with one class there is nothing to ask")
+            raise ParameterError("starts", starts, allowed="two classes or more", fix="name at least two classes")
         check_feasible(self, "starts", fix="name fewer classes", among=level_oracles())
 
     @property
     def domain(self) -> Integers:
-        """What a device holds: the number of ties of its owner."""
+        """The domain of what a device holds: its owner's number of ties."""
         return Integers(0, self.nodes - 1)
 
     @cached_property
@@ -109,5 +111,5 @@ class NodeDegrees(Protocol):
         return replace(found, exposed=seen)
 
     def read(self, values: Any) -> Any:
-        """Return everybody's degree, from a graph or from a column of degrees."""
+        """Return each person's degree, from a graph or from a column of degrees."""
         return held_degrees(values, self.nodes)

@@ -1,7 +1,7 @@
 """Randomized lists: a noisy bit for every pair of people, from the one with the larger number.
 
 Person i says of each j < i whether they are tied, through randomized response: "yes" with probability p if they are, q if not. Nobody
-speaks about larger numbers, so each pair is spoken of once, and one undirected edge costs epsilon and not twice that.
+speaks about larger numbers, so each pair is reported once, and one undirected edge costs epsilon and not twice that.
 
 ``sample`` below 1 is asymmetric randomized response: randomize, then keep a "yes" with that probability. Noisy graphs become sparse, and
 shorter to send.
@@ -41,17 +41,21 @@ def coin_for(epsilon: float, sample: float = 1.0, bits: int = 64) -> RR:
     (0.731059, 0.268941, 1.0)
     """
     if isinstance(sample, bool) or not isinstance(sample, int | float) or not 0 < sample <= 1:
-        raise ParameterError("sample", sample, allowed="above 0, at most 1", fix="1 keeps every noisy tie; 0.1 keeps a tenth of them")
+        raise ParameterError(
+            "sample", sample, allowed="above 0, at most 1", fix="use 1 to keep every noisy tie, or 0.1 to keep a tenth of them"
+        )
     e, one = exp_below(epsilon), 1 << bits
     p = floor(Fraction(sample) * e / (e + 1) * one)
     q = ceil(p / e)  # up, as p went down: both toward privacy
     if not 0 < q < p:
-        raise ParameterError("epsilon", epsilon, allowed="large enough for two different probabilities", fix="a larger epsilon or sample")
+        raise ParameterError(
+            "epsilon", epsilon, allowed="large enough for two different probabilities", fix="use a larger epsilon or sample"
+        )
     return RR.from_probabilities(Fraction(p, one), Fraction(q, one))
 
 
 def randomize_list(coin: RR, person: int, ties: Any, source: Source = SYSTEM) -> int:
-    """One person's bits about all smaller numbers, bit j about person j: drawn as if there were no ties, then the ties anew."""
+    """Return one person's bits about all smaller numbers, bit j about person j: drawn as if there were no ties, then again for the ties."""
     yes, no = coin.coin
     bits = source.bernoulli_bits(no, person)
     for j in sorted(int(other) for other in ties if other < person):
@@ -60,7 +64,7 @@ def randomize_list(coin: RR, person: int, ties: Any, source: Source = SYSTEM) ->
 
 
 def randomize_lists(coin: RR, graph: Graph, source: Source | None = None) -> NoisyGraph:
-    """Everybody's bits: the same as ``randomize_list`` one by one."""
+    """Return everyone's bits: the same as ``randomize_list`` one by one."""
     nodes = graph.nodes
     lower = _lower(nodes)
     yes, no = (np.uint64(side) for side in coin.coin)
@@ -73,11 +77,13 @@ def randomize_lists(coin: RR, graph: Graph, source: Source | None = None) -> Noi
 
 
 def gather_lists(coin: RR, reports: Sequence[int]) -> NoisyGraph:
-    """The noisy graph of what single people sent, in the order of their numbers; DomainError where a report has too many bits."""
+    """Return the noisy graph of single people's reports, in the order of their numbers; DomainError if a report has too many bits."""
     lower = _lower(len(reports))
     for i, bits in enumerate(reports):
         if type(bits) is not int or bits < 0 or bits >> i:
-            raise DomainError("reports", f"{shorten(bits)} of person {i}", allowed=f"an integer of {i} bits", fix="order them by number")
+            raise DomainError(
+                "reports", f"{shorten(bits)} of person {i}", allowed=f"an integer of {i} bits", fix="sort the reports by person number"
+            )
         lower[i] = np.frombuffer(bits.to_bytes(lower.shape[1], "little"), dtype=np.uint8)
     return _mirrored(coin, lower)
 
@@ -112,24 +118,24 @@ class NoisyGraph:
 
     @property
     def nodes(self) -> int:
-        """How many people there are."""
+        """The number of people."""
         return int(self.rows.shape[0])
 
     @property
     def scores(self) -> tuple[Fraction, Fraction]:
-        """What a "yes" and a "no" stand for, so that the mean is 1 for a tie and 0 for none."""
+        """The scores of a "yes" and a "no", with a mean of 1 for a tie and 0 for none."""
         p, q = self.coin.p, self.coin.q
         return (1 - q) / (p - q), -q / (p - q)
 
     @property
     def spreads(self) -> tuple[float, float]:
-        """The variances of these, for a tie and for none."""
+        """The variances of the scores, for a tie and for none."""
         p, q = self.coin.p, self.coin.q
         return float(p * (1 - p) / (p - q) ** 2), float(q * (1 - q) / (p - q) ** 2)
 
     @cached_property
     def degrees(self) -> Array:
-        """How many noisy ties everybody has."""
+        """The number of noisy ties of each person."""
         return np.asarray(np.bitwise_count(self.rows).sum(axis=1, dtype=np.int64))
 
     @cached_property
@@ -160,7 +166,7 @@ class NoisyGraph:
         return CommonNeighbors(int(closed), tied + apart, yes * tied + no * apart, near + far)
 
     def among(self, people: Array) -> Array:
-        """Which of some people are noisily tied, as a matrix of 0 and 1: only if both rows say so, and nobody to themselves.
+        """Return which of these people have a noisy tie, as a matrix of 0 and 1: only if both rows show it, and nobody to themselves.
 
         Where rows come from somebody else they may contradict each other. What is found is symmetric all the same.
         """
@@ -170,12 +176,12 @@ class NoisyGraph:
         return np.asarray(tied)
 
     def check_shape(self, nodes: int) -> None:
-        """Refuse rows that are not of so many people: packed 64-bit words."""
+        """Raise unless the rows are packed 64-bit words for this number of people."""
         rows, shape = self.rows, (nodes, (nodes + 63) // 64)
         if type(rows) is not np.ndarray or rows.shape != shape or rows.dtype != np.uint64:
             received = f"rows of shape {np.shape(rows)} of {getattr(rows, 'dtype', type(rows).__name__)}"
             raise DomainError("noisy", received, allowed=f"shape {shape} of uint64", fix="pass the noisy graph of all people")
 
     def has(self, a: int, b: int) -> bool:
-        """Whether there is a noisy tie between two people."""
+        """True if two people have a noisy tie."""
         return bool(int(self.rows[a, b >> 6]) >> (b & 63) & 1)

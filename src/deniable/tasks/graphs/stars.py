@@ -30,7 +30,7 @@ SHARES = (0.2, 0.8)
 @typed
 @dataclass(frozen=True, kw_only=True)
 class ClippedStars(MemoryProtocol):
-    """Everybody reports a noisy degree, gets a bound D from it, and then reports C(min(degree, D), k) with noise.
+    """Count k-stars in two rounds: each person reports a noisy degree, gets a bound D from it, and reports C(min(degree, D), k) with noise.
 
     For comparison: ``Degrees(...).run(graph).stars(k)`` needs one round and no bound, has no bias, and the smaller error: here 87.
 
@@ -65,9 +65,9 @@ class ClippedStars(MemoryProtocol):
         check_nodes(self.nodes)
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
         if type(self.k) is not int or self.k < 1 or comb(self.nodes, self.k) >= 1 << 52:
-            raise ParameterError("k", self.k, allowed="an integer from 1 on, with C(nodes, k) below 2^52", fix="2 or 3 are usual")
+            raise ParameterError("k", self.k, allowed="an integer from 1 on, with C(nodes, k) below 2^52", fix="try 2 or 3")
         if len(self.shares) != 2:
-            raise ParameterError("shares", self.shares, allowed="two numbers", fix=f"{SHARES} is usual")
+            raise ParameterError("shares", self.shares, allowed="two numbers", fix=f"use {SHARES}")
         self.noise(max(self.nodes - 1, 2))  # refuses what cannot be, before anyone is asked
         object.__setattr__(self, "shares", tuple(map(float, self.shares)))
 
@@ -82,32 +82,32 @@ class ClippedStars(MemoryProtocol):
         return Degrees(nodes=self.nodes, epsilon=self.epsilons[0])
 
     def noise(self, bound: int) -> Laplace:
-        """What is added to the answer of somebody with this bound."""
+        """Return the noise on the answer of a person with this bound."""
         bounds.check_bound(bound, self.nodes - 1)
         return _noise(self.epsilons[1], max(comb(bound - 1, self.k - 1), 1))
 
     @property
     def guarantee(self) -> GraphGuarantee:
-        """What is promised to each person over both rounds, and for a tie."""
+        """The guarantee for each person over both rounds, and for a tie."""
         return promise(self.epsilon, EDGE, speakers=2)
 
     def choose(self, reports: Array) -> Array:
-        """Everybody's bound, from the first round's reports."""
+        """Return each person's bound from the first round's reports."""
         return bounds.choose(reports, self.degrees.noise, self.nodes - 1)
 
     def answer(self, degree: Any, bound: Any) -> Array:
-        """What would be reported in the second round without noise."""
+        """Return the second round's answer without noise."""
         kept = np.minimum(check_degrees(degree, self.nodes - 1), bound)
         values, place = np.unique(kept, return_inverse=True)
         return np.array([comb(int(value), self.k) for value in values], dtype=np.int64)[place].reshape(kept.shape)
 
     def randomize_second(self, degree: int, bound: int, source: Source = SYSTEM) -> int:
-        """One person's second report."""
+        """Return one person's second report."""
         noise = self.noise(bound).noise  # first: a refused bound says nothing about the degree
         return int(self.answer(degree, bound)) + noise.draw(source)
 
     def run(self, values: Any, *, source: Source | None = None, progress: Progress | None = None) -> NumberEstimate:
-        """Ask everyone, given as a graph or by their degrees, in two rounds, and estimate."""
+        """Ask everyone, given as a graph or by degree, in two rounds, and return the estimate."""
         degrees, steps = check_degrees(held_degrees(values, self.nodes), self.nodes - 1), Steps(3, progress)
         chosen = self.choose(self.degrees.privatize(degrees, source=source))
         steps.next()
@@ -121,13 +121,13 @@ class ClippedStars(MemoryProtocol):
         return found
 
     def estimate(self, chosen: Array, counts: Any) -> NumberEstimate:
-        """The number of stars behind the second round's reports, ``counts``, given everybody's bound, ``chosen``."""
+        """Return the number of stars behind the second round's ``counts``, given each person's bound ``chosen``."""
         counts = np.asarray(counts)
         if counts.shape != (self.nodes,) or counts.dtype.kind != "i":
             raise DomainError("counts", f"shape {counts.shape}", allowed=f"{self.nodes} whole numbers", fix="one count for each person")
         rungs, people = np.unique(chosen, return_counts=True)
         variance = sum(self.noise(int(rung)).variance * int(n) for rung, n in zip(rungs, people, strict=True))
-        biased = "degrees above their bounds were cut: by noise in 2 of 100 cases at most; their stars are missing"
+        biased = "degrees above their bounds were cut (chance for each person: at most 2 %); stars beyond the cut are missing"
         value = float(counts.sum(dtype=object))
         return graph_count(f"{self.k}-stars", GraphCount(n=self.nodes, number=value, noise=variance), self.guarantee, bias=biased)
 

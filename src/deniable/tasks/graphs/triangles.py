@@ -25,13 +25,13 @@ from deniable.tasks.graphs.noisy import LARGEST, NoisyGraph, coin_for, gather_li
 from deniable.tasks.graphs.privacy import EDGE, GraphGuarantee, check_nodes, promise
 
 FEWEST_WRONG = 10.0
-"""How many wrong bits make a normal error. With fewer, as at a large epsilon, errors come in jumps: intervals are Chebyshev's."""
+"""How many wrong bits make errors normal. With fewer, as at a large epsilon, errors come in jumps, so intervals are Chebyshev's."""
 
 
 @typed
 @dataclass(frozen=True, kw_only=True)
 class Triangles(MemoryProtocol):
-    """Everybody sends a noisy bit for each smaller number; triangles are counted in the noisy graph, and corrected.
+    """Count triangles in one round: each person sends a noisy bit for each smaller number, and the count in the noisy graph is corrected.
 
     Guarantee: epsilon for two lists that differ in one entry, and epsilon for a tie as well: only its larger end speaks about it. If both
     ends did, a tie would cost 2 epsilon.
@@ -74,12 +74,12 @@ class Triangles(MemoryProtocol):
 
     @cached_property
     def coin(self) -> RR:
-        """What every bit goes through."""
+        """The coin that randomizes every bit."""
         return coin_for(self.epsilon, self.sample)
 
     @property
     def guarantee(self) -> GraphGuarantee:
-        """What is promised to each person, and for a tie."""
+        """The guarantee for each person, and for a tie."""
         return promise(self.epsilon, EDGE, speakers=1)
 
     @cached_property
@@ -90,27 +90,32 @@ class Triangles(MemoryProtocol):
         return x**3, x**2 * y, x * y**2, y**3
 
     def randomize(self, person: int, ties: Any, source: Source = SYSTEM) -> int:
-        """One person's report: bit j is about person j."""
+        """Return one person's report: bit j is about person j."""
         check_person(person, self.nodes)
         return randomize_list(self.coin, person, check_list(ties, self.nodes, person), source)
 
     def privatize(self, graph: Any, *, source: Source | None = None) -> NoisyGraph:
-        """Everybody's reports, as a noisy graph."""
+        """Return everyone's reports as a noisy graph."""
         return randomize_lists(self.coin, check_graph(graph, self.nodes), source)
 
     def gather(self, reports: Sequence[int]) -> NoisyGraph:
-        """The noisy graph of reports that came one by one, from everybody and in the order of their numbers."""
+        """Return the noisy graph of single reports, one from each person, in the order of their numbers."""
         if len(reports) != self.nodes:
             raise DomainError(
-                "reports", f"{len(reports)} reports", allowed=f"{self.nodes}", fix="who does not answer is no node: leave them out"
+                "reports",
+                f"{len(reports)} reports",
+                allowed=f"{self.nodes}",
+                fix="pass one report for each node, and leave out people who did not answer",
             )
         return gather_lists(self.coin, reports)
 
     def estimate(self, noisy: NoisyGraph) -> NumberEstimate:
-        """The number of triangles behind a noisy graph."""
+        """Return the number of triangles behind a noisy graph."""
         if noisy.nodes != self.nodes or noisy.coin != self.coin:
             received = f"{noisy.nodes} nodes, {noisy.coin!r}"
-            raise DomainError("noisy", received, allowed=f"{self.nodes} nodes, {self.coin!r}", fix="estimate with what randomized")
+            raise DomainError(
+                "noisy", received, allowed=f"{self.nodes} nodes, {self.coin!r}", fix="estimate with the Triangles that randomized the lists"
+            )
         seen = triples(noisy)
         value = float(sum(weight * count for weight, count in zip(self.coefficients, seen, strict=True)))
         if too_few(noisy, seen[0]):
@@ -121,7 +126,7 @@ class Triangles(MemoryProtocol):
         return graph_count("triangles", GraphCount(n=self.nodes, number=value, noise=noise, normal=enough), self.guarantee)
 
     def run(self, values: Any, *, source: Source | None = None, progress: Progress | None = None) -> NumberEstimate:
-        """Ask everyone, given as a graph, and estimate."""
+        """Ask everyone in a graph, and return the estimate."""
         steps = Steps(2, progress)
         noisy = self.privatize(values, source=source)
         steps.next()
@@ -131,7 +136,7 @@ class Triangles(MemoryProtocol):
 
 
 def triples(noisy: NoisyGraph) -> tuple[int, int, int, int]:
-    """How many triples of people have 3, 2, 1 and 0 noisy ties among them: from triangles, degrees and edges."""
+    """Return how many triples of people have 3, 2, 1 and 0 noisy ties, from triangles, degrees and edges."""
     nodes = noisy.nodes
     three = noisy.common.closed // 3
     two = int((noisy.degrees * (noisy.degrees - 1) // 2).sum()) - 3 * three

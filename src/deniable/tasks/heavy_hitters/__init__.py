@@ -1,4 +1,4 @@
-"""Finding values that nobody listed: one call for all of it, and one protocol per file."""
+"""Searches for frequent values that nobody listed: one call for everything, and one protocol per file."""
 
 from deniable.removed import explain_removed
 from deniable.tasks.heavy_hitters.bitstogram import Bitstogram

@@ -1,4 +1,4 @@
-"""Values read off bit by bit: in each cell of a public hash, the frequent value decides every bit."""
+"""Bitstogram: values are read bit by bit, since in each cell of a public hash the frequent value decides every bit."""
 
 from __future__ import annotations
 
@@ -102,8 +102,8 @@ class Bitstogram(Protocol):
         check_whole("functions", self.functions, 1, MOST_QUESTIONS)
         if self.functions * len(self.starts) > MOST_QUESTIONS:
             allowed = f"at most {MOST_QUESTIONS} questions, functions times steps"
-            raise ParameterError("step_bits", self.step_bits, allowed=allowed, fix="take longer steps, or shorter values")
-        check_search(self, "hash_bits, step_bits, functions", fix="take less, or search for fewer values")
+            raise ParameterError("step_bits", self.step_bits, allowed=allowed, fix="use longer steps or shorter values")
+        check_search(self, "hash_bits, step_bits, functions", fix="use smaller settings, or search for fewer values")
 
     def work(self) -> Work:
         listed = self.functions << self.hash_bits
@@ -162,7 +162,7 @@ class Bitstogram(Protocol):
 def usual_functions(k: int, epsilon: float, people: int) -> int:
     """How many hash functions: two if half of the people who spell a step still tell a value of frequency 1 / 4k from noise, else one.
 
-    Where noise is small, values are lost by sharing a cell, which a second function mends; where it is large, it doubles the noise.
+    Where noise is small, values are lost by sharing a cell, which a second function fixes; where it is large, it doubles the noise.
 
     >>> usual_functions(10, 3.0, 40_000), usual_functions(10, 1.0, 40_000)
     (2, 1)

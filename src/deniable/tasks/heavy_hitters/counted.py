@@ -1,4 +1,4 @@
-"""What searches share that put candidates together first, and have them counted by people who had no part in that."""
+"""Code that searches share which first assemble candidates, and then have other people count them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ LEAST_HOLDOUT = Fraction(1, 10)
 @typed
 @dataclass(frozen=True, kw_only=True)
 class CountedSearchState(State):
-    """What a search has found."""
+    """The state of a search."""
 
     candidates: tuple[int, ...] | None = field(default=None, metadata=wire(form=HEXADECIMALS))
     """The codes to count, once there are some."""
@@ -87,7 +87,7 @@ class CountedSearch(Protocol, abstract=True):
             raise ParameterError("domain", self.domain, allowed=allowed, fix="shorten the values, or use PEM")
         put("holdout", checked_holdout(max(Fraction(1, self.groups + 1), LEAST_HOLDOUT) if self.holdout is None else self.holdout))
         Prefix(self.domain, self.bits, self.state.candidates)  # its checks are ours
-        check_feasible(self, self.sized_by, fix="take less, or search for fewer values")
+        check_feasible(self, self.sized_by, fix="use smaller settings, or search for fewer values")
 
     # --- what each search provides ---
 
@@ -105,7 +105,7 @@ class CountedSearch(Protocol, abstract=True):
 
     @abstractmethod
     def _resolve(self, put: Any) -> None:
-        """Fill in the parameters that were left open, and check them."""
+        """Fill in the parameters that were left out, and check them."""
 
     @property
     @abstractmethod

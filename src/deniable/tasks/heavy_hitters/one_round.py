@@ -1,4 +1,4 @@
-"""What searches in one round share: their settings, oracles that are told afterwards what to look for, and what stands out of the noise."""
+"""Code that one-round searches share: their settings, oracles for candidates that are named later, and significance above the noise."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from deniable.tasks.heavy_hitters.prefixes import CANDIDATE_BYTES, LARGEST_LIST,
 COUNT = "count"
 """The name of the question about whole values."""
 SKETCHES: tuple[type[SketchProtocol], ...] = (FLH, CMS, HCMS)
-"""The oracles that count whatever their domain is, and are told only afterwards what to look for."""
+"""The oracles that work on any domain, with candidates that are named after the reports are in."""
 FALSE_CHILDREN, FALSE_VALUES = 1.0, 0.05
 """How many candidates may stand out by noise alone, on average: at a level of the tree, and in the result."""
 MOST_QUESTIONS = 512
@@ -44,7 +44,7 @@ _COUNTERS, _WORK = 1 << 20, 1 << 28
 
 
 def settle(search: Any) -> None:
-    """Check what every search in one round has, and fill in its domain."""
+    """Check the settings of a one-round search, and fill in its domain."""
     put = partial(object.__setattr__, search)
     put("epsilon", check_epsilon(search.epsilon))
     settle_domain(search)
@@ -52,22 +52,22 @@ def settle(search: Any) -> None:
     check_people(search.people)
     check_whole("salt", search.salt, 0, ONE - 1)
     if search.threshold is not None and not (type(search.threshold) in (int, float) and 0 <= search.threshold < 1000):
-        raise ParameterError("threshold", search.threshold, allowed="standard errors, from 0 to 1000", fix="leave it out, or try 4")
+        raise ParameterError("threshold", search.threshold, allowed="standard errors, from 0 to 1000", fix="leave out threshold, or try 4")
     put("threshold", None if search.threshold is None else float(search.threshold))
 
 
 def check_search(search: Any, setting: str, *, fix: str) -> None:
-    """Raise unless devices answer the search and a collector can finish it, with an oracle that is told afterwards what to look for."""
+    """Raise unless devices answer the search and a collector can finish it, with an oracle for candidates that are named later."""
     check_feasible(search, setting, fix=fix, among=[sketch.__name__ for sketch in SKETCHES])
 
 
 def candidates_work(count: int) -> Work:
-    """What it takes to put so many candidates together: tuples and codes, in Python."""
+    """Return the work of assembling so many candidates: tuples and codes, in Python."""
     return Work(CANDIDATE_BYTES * count, 1000 * count)
 
 
 def oracle_for(name: str, domain: Domain, *, epsilon: float, people: int, candidates: int, salt: int) -> FrequencySpec:
-    """An oracle that can be tallied before anyone names a candidate: a listed one where the domain is small, a sketch elsewhere.
+    """Return an oracle that can be tallied before anyone names a candidate: a listed one for a small domain, otherwise a sketch.
 
     A sketch has so many functions, if its table allows it, that whatever people hold collisions add an eighth of the noise at most, and a
     single one half of its standard error. Of the sketches, the one with the least error is taken whose candidates are hashed in a second.
@@ -131,20 +131,20 @@ def fragment_question(search: Any, name: str, start: int, length: int, *, row: i
 
 
 def counting_question(search: Any, candidates: int) -> Question:
-    """The question about whole values."""
+    """Return the question about whole values."""
     people = int(search.people * search.holdout)
     spec = oracle_for(search.oracle, search.domain, epsilon=search.epsilon, people=people, candidates=candidates, salt=search.salt + 1)
     return Question(name=COUNT, spec=spec, share=search.holdout)
 
 
 def counted(search: Any, question: Question, tally: Any, candidates: Iterable[Any]) -> FrequencyEstimate:
-    """The candidates that stand out of the noise in the final count, the k strongest of them."""
+    """Return the k strongest candidates that stand out from the noise in the final count."""
     found = list(candidates)
     estimate, best = standing_out(question, tally, found, threshold=search.threshold, most=search.k, false=FALSE_VALUES)
     return significant(search, estimate, best, found)
 
 
 def significant(search: Any, estimate: FrequencyEstimate, best: Array, counted: list[Any]) -> FrequencyEstimate:
-    """The best that are significant among all that the search has counted."""
+    """Return the strongest candidates that are significant among all that the search has counted."""
     share = min(question.share for question in search.open().questions)
     return promised(search, estimate).found(best, share=share) if counted else nothing_counted(search, estimate, share)

@@ -46,13 +46,13 @@ class PEMState(State):
     """The prefixes that a search follows."""
 
     stage: int = 0
-    """How many groups of this round have reported."""
+    """The number of groups of this round that have reported."""
     candidates: tuple[int, ...] = field(default=(0,), metadata=wire(form=HEXADECIMALS))
-    """The prefixes that were kept so far; at first the empty one."""
+    """The prefixes kept so far; at first the empty one."""
     repetition: int = 0
-    """How many rounds are over."""
+    """The number of finished rounds."""
     found: tuple[int, ...] = field(default=(), metadata=wire(form=HEXADECIMALS))
-    """What earlier rounds found, which the last list has as well."""
+    """What earlier rounds found, if the last list has it, too."""
 
 
 @typed
@@ -113,20 +113,25 @@ class PEM(Protocol):
         for name in ("stage", "repetition"):
             check_whole(name, getattr(self.state, name), 0, LARGEST_LIST)
         if not 0 <= self.holdout < 1:
-            raise ParameterError("holdout", self.holdout, allowed="a share from 0 to below 1", fix="0.1 keeps a tenth for the final count")
+            raise ParameterError(
+                "holdout",
+                self.holdout,
+                allowed="a share from 0 to below 1",
+                fix="try 0.1, which keeps a tenth of the people for the final count",
+            )
         put("holdout", Fraction(self.holdout).limit_denominator(1000))
         if self.keep is None:
             put("keep", usual_keep(self.k, self.epsilon, self.bits, self.people))
-        check_whole("keep", self.keep, 1, 4 * LARGEST_LIST, fix="leave it out for k or twice that")
+        check_whole("keep", self.keep, 1, 4 * LARGEST_LIST, fix="leave out keep to get k or twice k")
         if self.lengths is None:
             put("lengths", prefix_lengths(self.bits, self.keep, self.epsilon, groups=self.groups, step_bits=self.step_bits))
         rising = all(before < after for before, after in pairwise((0, *self.lengths)))
         if not self.lengths or not rising or self.lengths[-1] > self.bits:
-            raise ParameterError("lengths", self.lengths, allowed=f"rising numbers from 1 to {self.bits}", fix="leave it out")
+            raise ParameterError("lengths", self.lengths, allowed=f"increasing numbers from 1 to {self.bits}", fix="leave out lengths")
         put("allocation", group_weights(self.allocation, len(self.lengths)))
         put("groups", None)  # what was asked for is in lengths now; two searches that ask alike are equal
         put("step_bits", None)
-        check_feasible(self, "step_bits, keep", fix="take shorter steps, as in step_bits=8, or search for fewer values")
+        check_feasible(self, "step_bits, keep", fix="use shorter steps, for example step_bits=8, or search for fewer values")
 
     def work(self) -> Work:
         steps = [(after, after - before) for before, after in pairwise((0, *self.lengths))]
@@ -152,12 +157,12 @@ class PEM(Protocol):
 
     @property
     def counting(self) -> bool:
-        """Whether only the final count is left."""
+        """True if only the final count is left."""
         return self.state.stage == len(self.lengths)
 
     @cached_property
     def asked(self) -> tuple[int, ...]:
-        """The prefixes that the group at hand is asked about."""
+        """The prefixes that the current group is asked about."""
         if self.counting:
             return self.state.candidates
         before = self.lengths[self.state.stage - 1] if self.state.stage else 0
@@ -209,10 +214,10 @@ def heavy_hitters(
     source: Source | None = None,
     progress: Progress | None = None,
 ) -> FrequencyEstimate:
-    """The k most frequent of many people's values, each reported once and privately; integers, text or bytes.
+    """Return the k most frequent of people's values, each reported once and privately: integers, text or bytes.
 
-    The counts are those of the people in the last group; frequencies carry over to everyone. ``domain`` declares what may be held, and is
-    never read off the values: the longest word, or the largest number, is somebody's, and would be told at any epsilon.
+    The counts are those of the people in the last group; frequencies carry over to everyone. ``domain`` declares the possible values, and
+    is never read off the values: the longest word, or the largest number, is somebody's, and would be revealed at any epsilon.
 
     >>> from deniable.contract.domain import Text
     >>> from deniable.testing import ReplaySource
@@ -225,15 +230,15 @@ def heavy_hitters(
         raise ParameterError(
             "domain",
             None,
-            allowed="a domain of all that may be held, declared and not read off the values",
+            allowed="a domain that is declared and not read off the values",
             fix="write domain=Text(20) for words of up to 20 bytes, Bytes(8), or Integers(0, 65_535)",
         )
     search = PEM(domain=domain, k=k, epsilon=epsilon, people=crowd_size(values))
     found: FrequencyEstimate = search.run(values, source=source, progress=progress)
     how = [
         f"PEM: {len(search.lengths)} groups ask about prefixes of {', '.join(map(str, search.lengths))} bits",
-        f"{search.keep} prefixes are followed"
-        + (", twice k, since noise is small" if search.keep > search.k else ", since noise is large"),
+        f"{search.keep} prefixes are kept per round"
+        + (", twice k, since the noise is small" if search.keep > search.k else ", since the noise is large"),
         f"the last group, {found.n:,} people, is counted by {found.spec.mechanism}",
     ]
     return replace(found, screening=replace(found.screening, how="; ".join(how)))  # type: ignore[type-var]  # a search has one

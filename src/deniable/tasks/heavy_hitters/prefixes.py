@@ -25,31 +25,33 @@ from deniable.tasks.checks import check_whole
 from deniable.tasks.oracles import AUTO, best_oracle
 
 LARGEST_LIST = 1 << 16
-"""The most candidates that are asked about at once, unless the caller wants more."""
+"""The default maximum of candidates in one question."""
 CANDIDATE_BYTES = 512
-"""What a candidate takes beside its count: the code in the round, in its JSON, and in the state that follows."""
+"""The memory of a candidate apart from its count: the code in the round, in its JSON, and in the state that follows."""
 RESULT = "heavy_hitters"
 """The name of the result."""
 
 
 def settle_domain(search: Any) -> None:
-    """Fill in the domain that ``bits`` stand for, or the bits of a domain."""
+    """Fill in the domain from ``bits``, or the bits from a domain."""
     put = partial(object.__setattr__, search)
     if search.domain is None:
-        check_whole("bits", search.bits, 1, 64, fix="give the length of the values, or domain=")
+        check_whole("bits", search.bits, 1, 64, fix="pass bits= or domain=")
         put("domain", Integers(0, (1 << search.bits) - 1))
     if not isinstance(search.domain, Domain):
-        raise ParameterError("domain", search.domain, allowed="a Domain", fix="write domain=Text(20), or bits=32 for numbers")
+        raise ParameterError("domain", search.domain, allowed="a Domain", fix="pass domain=Text(20), or bits=32 for numbers")
     if search.bits not in (None, code_bits(search.domain)):
-        raise ParameterError("bits", search.bits, allowed=f"{code_bits(search.domain)}, as in domain", fix="leave it out")
+        raise ParameterError("bits", search.bits, allowed=f"{code_bits(search.domain)}, as in domain", fix="leave out bits")
     put("bits", code_bits(search.domain))
 
 
 def checked_holdout(given: Any) -> Fraction:
-    """The share of the people who count, as a short fraction."""
+    """Return the share of people in the final count, as a short fraction."""
     share = Fraction(given).limit_denominator(1000) if isinstance(given, int | float | Fraction) and 0 < given < 1 else Fraction(0)
     if not 0 < share < 1:
-        raise ParameterError("holdout", given, allowed="a share above 0, below 1", fix="0.25 keeps a quarter for the final count")
+        raise ParameterError(
+            "holdout", given, allowed="a share above 0, below 1", fix="try 0.25, which keeps a quarter of the people for the final count"
+        )
     return share
 
 
@@ -87,13 +89,13 @@ def prefix_question(
 
 
 def estimate_of(question: Question, tally: Any, candidates: tuple[int, ...]) -> FrequencyEstimate:
-    """The estimate for the candidates of a prefix question, in their order; people with other prefixes are left out."""
+    """Return the estimate for the candidates of a prefix question, in their order, without people who hold other prefixes."""
     estimate: FrequencyEstimate = question.spec.estimate(tally, candidates=question.candidates)
     return estimate.select(np.arange(len(candidates))) if len(estimate.values) > len(candidates) else estimate
 
 
 def strongest(counts: Array, keep: int, salt: bytes) -> Array:
-    """The positions of the largest counts, the largest first. Equal ones come in an order that the salt decides, and no value does.
+    """Return the positions of the largest counts, the largest first. Equal ones come in an order that the salt decides, and no value does.
 
     >>> strongest(np.array([5.0, 7.0, 7.0, 1.0, 7.0]), 3, b"salt").tolist()
     [1, 2, 4]
@@ -107,12 +109,12 @@ def strongest(counts: Array, keep: int, salt: bytes) -> Array:
 
 
 def extended(candidates: tuple[int, ...], bits: int) -> tuple[int, ...]:
-    """Every candidate followed by every string of so many bits, in rising order."""
+    """Return each candidate followed by every string of so many bits, in increasing order."""
     return tuple(prefix << bits | rest for prefix in candidates for rest in range(1 << bits))
 
 
 def promised(search: Any, estimate: FrequencyEstimate) -> FrequencyEstimate:
-    """The estimate of a search's last count with what the whole search costs a person."""
+    """Return the estimate of a search's last count with the guarantee of the whole search."""
     return FrequencyEstimate.of(estimate.spec, estimate.values, estimate.law, guarantee=search.guarantee, family_size=estimate.family_size)
 
 
@@ -127,6 +129,6 @@ def named(search: Any, estimate: FrequencyEstimate, best: Array, *, share: Fract
 
 
 def nothing_counted(search: Any, estimate: FrequencyEstimate, share: Fraction) -> FrequencyEstimate:
-    """The empty result of a search that was left without candidates; the ``estimate`` is of people like those who would have counted."""
+    """Return the empty result of a search without candidates; ``estimate`` is of people like those who would have counted."""
     found = promised(search, estimate).found(np.arange(0), share=share)
     return replace(found, screening=replace(found.screening, candidates=0, dropped=0))  # type: ignore[type-var]  # it has one

@@ -99,7 +99,7 @@ class SFP(Protocol):
 
     def __post_init__(self) -> None:
         if not isinstance(self.domain, Bytes):
-            raise ParameterError("domain", self.domain, allowed="Text or Bytes", fix="write domain=Text(10), or search numbers with PEM")
+            raise ParameterError("domain", self.domain, allowed="Text or Bytes", fix="pass domain=Text(10), or search numbers with PEM")
         settle(self)
         put = partial(object.__setattr__, self)
         put("holdout", checked_holdout(self.holdout))
@@ -115,8 +115,8 @@ class SFP(Protocol):
         check_whole("cohorts", self.cohorts, 1, MOST_QUESTIONS)
         if self.cohorts * len(self.starts) > MOST_QUESTIONS:
             allowed = f"at most {MOST_QUESTIONS} questions, cohorts times positions"
-            raise ParameterError("cohorts", self.cohorts, allowed=allowed, fix="take fewer, or shorter words")
-        check_search(self, "keep, fragment, hash_bits", fix="take less, or fewer cohorts")
+            raise ParameterError("cohorts", self.cohorts, allowed=allowed, fix="use fewer cohorts, or shorter words")
+        check_search(self, "keep, fragment, hash_bits", fix="use smaller settings, or fewer cohorts")
 
     def work(self) -> Work:
         fragments = self._fragments(8 * self.fragment).size

@@ -1,4 +1,4 @@
-"""The tree of prefixes, asked about in one round: every level by its own people, and walked when all answers are in."""
+"""TreeHist: a tree of prefixes in one round, with its own people for every level; the search walks it when all reports are in."""
 
 from __future__ import annotations
 
@@ -100,9 +100,9 @@ class TreeHist(Protocol):
         levels = pairwise((0, *self.lengths))
         rising = all(type(end) is int and start < end and self._width(start, end) <= LARGEST_LIST for start, end in levels)
         if not rising or not 1 <= len(self.lengths) <= MOST_QUESTIONS or self.lengths[-1] != self.bits:
-            allowed = f"at most {MOST_QUESTIONS} rising lengths up to {self.bits}, with {LARGEST_LIST} candidates each"
+            allowed = f"at most {MOST_QUESTIONS} increasing lengths up to {self.bits}, with {LARGEST_LIST} candidates each"
             raise ParameterError("lengths", self.lengths[:5], allowed=allowed, fix="set step_bits, or shorten the values")
-        check_search(self, "keep, step_bits", fix="keep fewer prefixes, or take shorter steps")
+        check_search(self, "keep, step_bits", fix="keep fewer prefixes, or use shorter steps")
 
     def work(self) -> Work:
         widths = [self._width(start, end) for start, end in pairwise((0, *self.lengths))]

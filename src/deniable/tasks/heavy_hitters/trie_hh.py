@@ -1,4 +1,4 @@
-"""TrieHH: sampling and a threshold instead of noise. Central, not local: whoever samples sees true prefixes."""
+"""TrieHH: sampling and a threshold instead of noise. Central, not local: the party that samples sees true prefixes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ VOTES = "votes"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trie(Table):
-    """The values that were found, in the order of their codes: no estimate, since the promise covers neither votes nor a ranking."""
+    """The values found, in the order of their codes, without estimates: the guarantee covers neither votes nor a ranking."""
 
     search: TrieHH
     """The search, at its last level."""
@@ -45,7 +45,7 @@ class Trie(Table):
 
     @property
     def guarantee(self) -> Guarantee:
-        """What the search costs a person."""
+        """The guarantee of the search."""
         return self.search.guarantee
 
     @property
@@ -58,8 +58,8 @@ class Trie(Table):
 
     def headline(self) -> str:
         search = self.search
-        told = f"{len(self.values):,} values, TrieHH, epsilon = {search.epsilon:.4g}, delta = {search.delta:.4g}, central model"
-        return f"{told}; each had {search.theta} votes at every level; no counts: votes are not private"
+        found = f"{len(self.values):,} values, TrieHH, epsilon = {search.epsilon:.4g}, delta = {search.delta:.4g}, central model"
+        return f"{found}; each had at least {search.theta} votes at every level; counts are not shown, since votes are not private"
 
     def order(self) -> Array:
         return np.arange(len(self.values))
@@ -127,18 +127,18 @@ class TrieHH(MemoryProtocol):
         put = partial(object.__setattr__, self)
         put("epsilon", check_epsilon(self.epsilon))
         if not isinstance(self.delta, float) or not 0 < self.delta < 1:
-            raise ParameterError("delta", self.delta, allowed="a float above 0, below 1", fix="choose far less than 1 / people")
+            raise ParameterError("delta", self.delta, allowed="a float above 0, below 1", fix="choose a delta far below 1 / people")
         put("delta", float(self.delta))
         settle_domain(self)
         if self.levels is None:
             put("levels", ceil(self.bits / 8))
-        check_whole("levels", self.levels, 1, self.bits, fix="leave it out for one for each byte")
+        check_whole("levels", self.levels, 1, self.bits, fix="leave out levels to get one per byte")
         stage, prefixes = self.state.stage, self.state.prefixes
         check_whole("stage", stage, 0, self.levels - 1, fix="start at 0")
         if stage:
             Prefix(self.domain, self.lengths[stage - 1], prefixes)  # its checks are ours
         elif prefixes != (0,):
-            raise ParameterError("prefixes", prefixes, allowed="the empty prefix at first", fix="leave it out")
+            raise ParameterError("prefixes", prefixes, allowed="the empty prefix at first", fix="leave out prefixes")
 
     @property
     def lengths(self) -> tuple[int, ...]:
@@ -147,7 +147,7 @@ class TrieHH(MemoryProtocol):
 
     @cached_property
     def theta(self) -> int:
-        """The votes that it takes."""
+        """The number of votes that a prefix needs."""
         theta = 5
         while (theta - 3) * factorial(theta) * Fraction(self.delta) < theta - 2:
             theta += 1
@@ -164,13 +164,13 @@ class TrieHH(MemoryProtocol):
         return Fraction(self.threshold, ONE)
 
     def chance(self, count: int) -> float:
-        """The probability that a value of so many people is found, at least: more of them may share its prefixes."""
+        """Return a lower bound on the probability that a value that so many people hold is found."""
         return float(scipy.stats.binom.sf(self.theta - 1, count, float(self.probability)) ** self.levels)
 
     # --- voting: no question can be put to a device, since its answer would be the truth ---
 
     def vote(self, values: Any, source: Source | None = None) -> Counter[int]:
-        """True votes for prefixes of the level at hand. Secret: only what ``close`` makes of them is private."""
+        """True votes for prefixes of the current level. Secret: only what ``close`` makes of them is private."""
         length, before = self.lengths[self.state.stage], (0, *self.lengths)[self.state.stage]
         drawn = np.zeros(crowd_size(values), dtype=bool)
 
@@ -188,7 +188,7 @@ class TrieHH(MemoryProtocol):
 
     def close(self, tallies: Mapping[str, Any]) -> TrieHH | Trie:
         if set(tallies) != {VOTES}:
-            raise ProtocolError("tallies", sorted(tallies), allowed=f"one of {VOTES!r}", fix="close with what vote returned")
+            raise ProtocolError("tallies", sorted(tallies), allowed=f"one of {VOTES!r}", fix="pass close what vote returned")
         grown = tuple(sorted(code for code, count in tallies[VOTES].items() if count >= self.theta))
         if grown and self.state.stage + 1 < self.levels:
             return self.learned(stage=self.state.stage + 1, prefixes=grown)
@@ -209,6 +209,6 @@ class TrieHH(MemoryProtocol):
             delta=self.delta,
             model=self.trust,
             unit="the trie of one search, all levels together",
-            honest="whoever samples and counts the votes",
+            honest="the party that samples and counts the votes",
             certificate="theorem",
         )

@@ -1,4 +1,4 @@
-"""What people hold when they hold sets: frequent items, frequent sets of items, and what follows from what. One protocol per file."""
+"""Analyses of sets: frequent items, frequent sets of items, and association rules. One protocol per file."""
 
 from deniable.removed import explain_removed
 from deniable.tasks.itemsets.ldp_miner import LDPMiner

@@ -1,4 +1,4 @@
-"""How many people hold each item, or each set of items, with errors: from padded samples, and put together from several groups."""
+"""Estimates of how many people hold each item or set of items, with errors, from padded samples and from several groups."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from deniable.kernels.compiled import Array
 
 @dataclass(frozen=True, eq=False)
 class PaddedSupports(Supports):
-    """Counts from padded samples: whoever holds an item reports on it with probability 1 / (length scale) on average.
+    """Counts from padded samples: a person who holds an item reports it with probability 1 / (length scale) on average.
 
     So a holder's report supports the item with q + (p - q) / (length scale) in place of the oracle's p, and counts, errors and intervals
     follow as for every pure protocol; that a device draws one of its items is part of the noise. They are exact where nobody holds more
@@ -55,12 +55,12 @@ class PaddedSupports(Supports):
 
     @property
     def unscaled(self) -> PaddedSupports:
-        """What was counted, before anything made up for people whose lists are cut."""
+        """The counts before the correction for people whose lists are cut."""
         return self.scaled(1.0, 0.0, None)
 
     @property
     def covers(self) -> str:
-        """What intervals are about, in words."""
+        """What intervals cover, in words."""
         parts = ["noise"] + ["sampling"] * self.sampled + ["cut lists"] * (self.overflow is not None)
         return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]])) if len(parts) > 1 else "noise only"
 

@@ -1,4 +1,4 @@
-"""The first method for frequent items in sets: two rounds of padding and sampling, with lists that are long both times."""
+"""LDPMiner, the first method for frequent items in sets: two rounds of padding and sampling, with long lists in both."""
 
 from __future__ import annotations
 
@@ -78,10 +78,10 @@ class LDPMiner(SetProtocol, Protocol):
         check_whole("k", self.k, 1, MOST_CANDIDATES // 2)
         check_whole("length", self.length, 1, LONGEST_PADDING)
         if self.split not in SPLITS:
-            raise ParameterError("split", self.split, allowed=f"one of {SPLITS}", fix="people is the better one")
+            raise ParameterError("split", self.split, allowed=f"one of {SPLITS}", fix="use people, which has the smaller error")
         if self.state.candidates is not None:
             PadAndSample(self.domain, 1, self._listed)  # its checks are ours
-        check_feasible(self, "domain, length", fix="ask about fewer items, or pad to fewer")
+        check_feasible(self, "domain, length", fix="ask about fewer items, or use a smaller length")
 
     def work(self) -> Work:
         return heaviest([super().work(), counting_work(min(2 * self.k, self.domain.items.size), 2 * self.k)])

@@ -175,7 +175,7 @@ def read_tally(text: str, question: Question) -> Tally:
 def check_projection(name: object) -> None:
     """Refuse a projection that does not exist."""
     if name not in PROJECTIONS:
-        raise ParameterError("projection", name, allowed=f"one of {PROJECTIONS}", fix="cut is the better one")
+        raise ParameterError("projection", name, allowed=f"one of {PROJECTIONS}", fix="use cut, which has the smaller error")
 
 
 def check_shares(shares: Any, count: int) -> tuple[Fraction, ...]:
@@ -183,5 +183,5 @@ def check_shares(shares: Any, count: int) -> tuple[Fraction, ...]:
     given = tuple(Fraction(share).limit_denominator(1000) for share in shares)
     if len(given) != count or not all(share > 0 for share in given) or sum(given) > 1:
         told = [str(share) for share in given]
-        raise ParameterError("shares", told, allowed=f"{count} shares above 0, at most 1 in all", fix="leave them out")
+        raise ParameterError("shares", told, allowed=f"{count} shares above 0, at most 1 in all", fix="leave out shares")
     return given

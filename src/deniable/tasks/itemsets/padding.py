@@ -42,13 +42,13 @@ ORACLES = ("auto", *KNOWN)
 def check_oracle(name: str) -> None:
     """Refuse an oracle that padding and sampling does not know."""
     if name not in ORACLES:
-        raise ParameterError("oracle", name, allowed=f"one of {ORACLES}", fix="auto takes the one with the smaller error")
+        raise ParameterError("oracle", name, allowed=f"one of {ORACLES}", fix="use auto, which picks the one with the smaller error")
 
 
 def check_subsets(domain: object) -> None:
     """Refuse what is not a domain of sets."""
     if not isinstance(domain, Subsets):
-        raise ParameterError("domain", domain, allowed="Subsets of the items", fix="write domain=Subsets(IndexRange(1000))")
+        raise ParameterError("domain", domain, allowed="Subsets of the items", fix="pass domain=Subsets(IndexRange(1000))")
 
 
 def threshold(epsilon: float, length: int) -> float:

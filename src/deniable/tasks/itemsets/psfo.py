@@ -24,7 +24,7 @@ from deniable.tasks.itemsets.padding import ORACLES, check_oracle, check_subsets
 @typed
 @dataclass(frozen=True, kw_only=True)
 class PSFO(SetProtocol, Protocol):
-    """Count how many people hold each item of a list that is not too long, each of them reporting on one of ``length``.
+    """Count how many people hold each item of a short list; each person reports one item of a list padded to ``length``.
 
     Guarantee: epsilon-local for any two sets of one person, of whatever size. Behind the sampling, randomized response is run louder, at
     ln(length (e^epsilon - 1) + 1), which costs epsilon because the dummies are all different (``padding``); the exact audit of small
@@ -63,7 +63,7 @@ class PSFO(SetProtocol, Protocol):
         check_subsets(self.domain)
         check_whole("length", self.length, 1, LONGEST_PADDING)
         check_oracle(self.oracle)
-        check_feasible(self, "domain, length", fix="ask about fewer items, or pad to fewer", among=ORACLES[1:])
+        check_feasible(self, "domain, length", fix="ask about fewer items, or use a smaller length", among=ORACLES[1:])
 
     def open(self) -> Round:
         return self._round

@@ -1,4 +1,4 @@
-"""Association rules: of those who hold some items, how many hold some others as well, with errors."""
+"""Association rules: the share of people with some items who also hold some others, with errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from deniable.tasks.itemsets.estimate import SetShares
 from deniable.tasks.itemsets.lengths import COUNTED
 
 MOST_IN_A_RULE = 8
-"""Sets of more items make more rules than anybody reads."""
+"""The largest set that makes rules: larger ones make more rules than anyone reads."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class Confidence(Law):
 
     @property
     def lift(self) -> Array:
-        """How many times more often than among everybody the second side is held by those who hold the first; 1 if they are unrelated."""
+        """How many times as often people with the first side hold the second side, compared with everyone; 1 if they are unrelated."""
         return np.asarray(self.point / self.second.point)
 
     @property
@@ -76,10 +76,10 @@ class Confidence(Law):
 
 @typed
 def association_rules(found: PeopleEstimate, *, confidence: float = 0.0, level: float = 0.95) -> Estimate:
-    """All rules "who holds these holds those" between sets that were counted, whose confidence is estimated to be at least so much.
+    """Return all rules "people with these items hold those" between counted sets whose estimated confidence is at least this.
 
-    ``found`` is what a search for sets gives; its part ``counted``, if it has one, is what rules are made of. Only sets that stand out of
-    the noise at the level make rules (simultaneously, of all that were counted); both sides and their union must have been counted, and
+    ``found`` is the result of a search for sets; its part ``counted``, if it has one, is what rules are made of. Only sets that stand out
+    of the noise at the level make rules (simultaneously, of all that were counted); both sides and their union must have been counted, and
     those that are estimated at zero or less make none. A value is the two sides of a rule. ``details`` has the share of people who hold
     both sides (support), and how many times more often than among everybody the second side is held by those who hold the first (lift): 1
     if they are unrelated.
@@ -95,10 +95,12 @@ def association_rules(found: PeopleEstimate, *, confidence: float = 0.0, level: 
     tea => milk         0.6  0.0418  0.519  0.683      0.3   1.5        0.111
     """
     if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
-        raise ParameterError("confidence", confidence, allowed="a share from 0 to 1", fix="0.5 is a usual one")
+        raise ParameterError("confidence", confidence, allowed="a share from 0 to 1", fix="try 0.5")
     counted: Any = found.parts.get(COUNTED, found)
     if not isinstance(counted.law, SetShares):
-        raise ParameterError("found", type(found).__name__, allowed="what a search for sets gives", fix="frequent_itemsets(...) gives it")
+        raise ParameterError(
+            "found", type(found).__name__, allowed="the result of a search for sets", fix="pass the result of frequent_itemsets(...)"
+        )
     place = {frozenset(value): i for i, value in enumerate(counted.values)}
     low, _ = counted.interval(level, simultaneous=True)
     rules, positions = [], []

@@ -1,4 +1,4 @@
-"""One call for the whole search: frequent items, or frequent sets of items, with sensible settings."""
+"""One call for a whole search: frequent items, or frequent sets of items, with good defaults."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def frequent_items(
     source: Source | None = None,
     progress: Progress | None = None,
 ) -> FrequencyEstimate:
-    """The k items that most people hold, where everybody holds a set of them and reports once, privately.
+    """Return the k items that most people hold, where each person holds a set of items and reports once, privately.
 
     ``sets`` are lists of labels or indices, a sparse matrix (people x items), or an Arrow list column. ``items`` declares what may be in
     them, and is never read off the sets: a list that is read off names what a single person holds, at any epsilon. Only a matrix, whose
@@ -63,9 +63,9 @@ def frequent_itemsets(
     source: Source | None = None,
     progress: Progress | None = None,
 ) -> PeopleEstimate:
-    """The k sets of items, single ones among them, that most people hold as a part of theirs.
+    """Return the k sets of items (single items included) that most people hold as part of their sets.
 
-    ``association_rules`` says what follows from what. ``sets`` and ``items`` are as in ``frequent_items``.
+    ``association_rules`` turns them into rules. ``sets`` and ``items`` are as in ``frequent_items``.
     """
     search = SVSM(domain=_domain(sets, items), k=k, epsilon=epsilon)
     found: PeopleEstimate = search.run(sets, source=source, progress=progress)
@@ -73,13 +73,13 @@ def frequent_itemsets(
 
 
 def _explained(found: Kind, search: SVIM | SVSM) -> Kind:
-    """The result with a note on how it was found."""
+    """Return the result with a note on how it was found."""
     lengths: Any = found.parts[LENGTHS]
     items: Any = found.parts.get(ITEMS, found)
     low, high = Lengths(lengths, search.longest, search.projection).limits
     length = items.law.length
     padded = f"people report one of {length} candidate items ({low} to {high} would fit the noise)"
-    return replace(found, screening=replace(found.screening, how=f"{search.kind}: {padded}; everybody reports once"))  # type: ignore[type-var]  # it has one
+    return replace(found, screening=replace(found.screening, how=f"{search.kind}: {padded}; every person reports once"))  # type: ignore[type-var]  # it has one
 
 
 def _domain(sets: Any, items: Domain | None) -> Subsets:
@@ -93,7 +93,7 @@ def _domain(sets: Any, items: Domain | None) -> Subsets:
     raise ParameterError(
         "items",
         None,
-        allowed="a listed domain of all items that may be held, declared and not read off the sets, or the columns of a matrix",
-        fix='write items=Categories("tea", "milk") or items=IndexRange(1000); labels that nobody can list are found by a search over Text: '
+        allowed="a listed domain of all possible items, declared and not read off the sets; or the columns of a matrix",
+        fix='write items=Categories("tea", "milk") or items=IndexRange(1000); for labels that you cannot list, search over Text: '
         "dn.heavy_hitters(one_item_of_each, domain=dn.Text(16), k=100, epsilon=1.0), which runs PEM",
     )

@@ -1,4 +1,4 @@
-"""Frequent items in sets: who may be frequent, how many of those people hold, and how many people hold each."""
+"""SVIM: frequent items in sets, by finding candidates, how many of them people hold, and how many people hold each."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class SVIMState(State):
 @typed
 @dataclass(frozen=True, kw_only=True)
 class SVIM(SetProtocol, Protocol):
-    """Find the k items that most people hold, where everybody holds a set of them, and count these.
+    """Find and count the k items that most people hold, where each person holds a set of items.
 
     Three rounds with different people. 40 % report one of their items (padded to 1: only the empty set draws a dummy), and the 2 k
     strongest become candidates. 10 % report how many of the candidates they hold; the list length is where 90 % of them fit. 45 %
@@ -109,7 +109,7 @@ class SVIM(SetProtocol, Protocol):
             if candidates is None:
                 raise ParameterError("lengths", lengths, allowed="none before there are candidates", fix="close the first round")
             read_tally(lengths, self._length_question)
-        check_feasible(self, "domain, k", fix="ask about fewer items, or search for fewer", among=ORACLES[1:])
+        check_feasible(self, "domain, k", fix="ask about fewer items, or use a smaller k", among=ORACLES[1:])
 
     def work(self) -> Work:
         most = min(2 * self.k, self.domain.items.size)

@@ -1,4 +1,4 @@
-"""Frequent sets of items: guessed from the frequent items, then counted like items."""
+"""SVSM: frequent sets of items, guessed from the frequent items and counted like items."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class SVSM(SetProtocol, Protocol):
             put("state", replace(self.state, svim=SVIM(**settings)))
         other = [name for name, value in settings.items() if getattr(self.svim, name) != value]
         if other:
-            raise ParameterError("svim", self.svim, allowed=f"the {', '.join(other)} of the whole search", fix="leave the state out")
+            raise ParameterError("svim", self.svim, allowed=f"the {', '.join(other)} of the whole search", fix="leave out the state")
         items, lengths = self.state.items, self.state.lengths
         if (items and not self.svim.state.lengths) or (lengths and not items):
             raise ParameterError(
@@ -126,7 +126,7 @@ class SVSM(SetProtocol, Protocol):
         if items:
             PadAndSample(self.domain, 1, self.sets)  # reads the tally
         else:  # what it takes to close later rounds is part of ``work`` from the first one on
-            check_feasible(self, "domain, k", fix="ask about fewer items, or search for fewer", among=ORACLES[1:])
+            check_feasible(self, "domain, k", fix="ask about fewer items, or use a smaller k", among=ORACLES[1:])
 
     def work(self) -> Work:
         most = 2 * self.k

@@ -36,7 +36,7 @@ MOST_ITEMS = 16
 
 @dataclass(frozen=True, kw_only=True)
 class WholeSets(SetProtocol, Protocol):
-    """Find the k sets of a few items that most people hold, by counting every set that there is: for comparison only.
+    """Find the k most frequent sets of a few items by counting every possible set: for comparison only.
 
     It does not scale, and an item that is part of many rare sets drowns: its count is a sum of 2^(d - 1) noisy ones, so its variance is
     that much larger than a set's.

@@ -1,4 +1,4 @@
-"""Learning: from experts, day by day; and models and clusters from people who each answer once, privately."""
+"""Learning from experts day by day, and models and clusters from people who each answer once, privately."""
 
 from deniable.removed import explain_removed
 from deniable.tasks.learning.clusters import ClusterEstimate

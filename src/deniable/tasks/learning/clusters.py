@@ -1,4 +1,4 @@
-"""Clusters that were found: their centers and shares, the noise in them, and whose point belongs to which."""
+"""Clusters that a search found: their centers and shares, the noise in them, and the cluster of each point."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from deniable.core.law import Unknown
 from deniable.core.table import row_numbers
 from deniable.kernels.compiled import Array
 
-BIASED = "values beyond the clipping bound counted as the bound: centers of far clusters lie too near to the middle"
-WHY = "stderr and ±: one standard error, of the last round alone: no interval is known"
+BIASED = "values beyond the clipping bound were counted as the bound, so centers of far clusters are too close to the middle"
+WHY = "stderr and ±: one standard error, of the last round only; no interval is known"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -46,7 +46,7 @@ class ClusterEstimate(Estimate):
     def of(
         cls, features: Features, grid: tuple[tuple[int, ...], ...], steps_noise: Array, *, law: Unknown, spec: Spec, guarantee: Guarantee
     ) -> Self:
-        """Clusters with these centers, and the law of their shares."""
+        """Return clusters with these centers, and the law of their shares."""
         return cls(
             values=[f"cluster {i}" for i in range(len(grid))],
             law=law,
@@ -74,11 +74,11 @@ class ClusterEstimate(Estimate):
         return np.asarray(np.sqrt(self.steps_noise) * np.array([self.features.unit(j) for j in range(len(self.features))]))
 
     def predict(self, values: Any) -> Array:
-        """The number of the nearest center for each row of a table."""
+        """Return the number of the nearest center for each row of a table."""
         return nearest(table_of(values, self.features).points, self.grid)
 
     def spread(self, values: Any) -> float:
-        """The mean squared distance of people from their nearest center, features scaled to -1 .. 1: what clustering makes small."""
+        """Return the mean squared distance of people from their nearest center, features scaled to -1 .. 1: clustering minimizes it."""
         points = table_of(values, self.features).points
         return float((((points - np.array(self.grid)[nearest(points, self.grid)]) / HALF) ** 2).sum(axis=1).mean()) if len(points) else 0.0
 

@@ -1,4 +1,4 @@
-"""Learning from experts day by day: randomized weighted majority, and its private form, whose learning rate the accountant sets.
+"""Learning from experts day by day: randomized weighted majority, and its private form with the accountant's learning rate.
 
 Each day every one of k experts has a loss between 0 and 1. The learner follows one of them, chosen before the losses are seen, with
 probability proportional to e^(-rate L_i), L_i the expert's losses so far. That is the exponential mechanism with the utilities -L_i.
@@ -44,7 +44,7 @@ from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
 from deniable.tasks.learning.play import ExpertProtocol, play_of
 
-ONE_DAY = "one day: the losses of all experts on it, over all choices together"
+ONE_DAY = "the losses of all experts on one day, over all choices together"
 
 
 @typed
@@ -90,7 +90,7 @@ class WeightedMajority(ExpertProtocol):
         return ExponentialMechanism(epsilon=wanted, sensitivity=1, neighbors=self.neighbors, monotone=monotone)
 
     def _cost(self, each: float) -> float:
-        """What all days together cost, by the rules that make use of bounded range."""
+        """The privacy cost of all days together, by the rules for bounded range."""
         event = repeated(BoundedRange(epsilon=each, neighbors=self.neighbors), self.days)
         return account(event, delta=self.delta, rules=("basic", "zCDP")).epsilon
 
@@ -106,17 +106,17 @@ class WeightedMajority(ExpertProtocol):
 
     @property
     def guarantee(self) -> Guarantee:
-        """The promise for one day's losses, over all choices."""
+        """The guarantee for one day's losses, over all choices."""
         bill = account(self.event, delta=self.delta, rules=("basic", "zCDP"))
         return promise(bill.epsilon, self.delta, self.neighbors, f"exact law, {bill.certificate} composition")
 
     @property
     def regret_bound(self) -> float:
-        """What the regret per day is at most, in expectation, for losses that were fixed beforehand."""
+        """An upper bound on the expected regret per day, for losses that were fixed beforehand."""
         return min(1.0, hedge_bound(self.rate, self.experts, self.days))
 
     def run(self, values: Any, *, source: Source | None = None, progress: Progress | None = None) -> Estimate:
-        """Follow experts through days of losses, an array of days x experts; each day is seen only after its choice."""
+        """Follow experts through days of losses (an array of days x experts), and see each day only after choosing."""
         table = check_losses(values, self.experts, self.days)
         totals, steps = [0] * self.experts, Steps(len(table), progress)
         chosen = []
@@ -128,12 +128,12 @@ class WeightedMajority(ExpertProtocol):
 
 
 def best_rate(experts: int, days: int) -> float:
-    """The rate with the smallest bound on the regret: sqrt(8 ln(k) / T)."""
+    """Return the rate with the smallest bound on the regret: sqrt(8 ln(k) / T)."""
     return sqrt(8 * log(experts) / days)
 
 
 def hedge_bound(rate: float, experts: int, days: int) -> float:
-    """The regret per day of weighted majority, at most: rate / 8 + ln(k) / (rate T).
+    """Return an upper bound on the regret per day of weighted majority: rate / 8 + ln(k) / (rate T).
 
     >>> round(hedge_bound(best_rate(10, 1000), 10, 1000), 4)
     0.0339
@@ -142,17 +142,17 @@ def hedge_bound(rate: float, experts: int, days: int) -> float:
 
 
 def slides_rate(epsilon: float, delta: float, days: int) -> float:
-    """The rate of the slides, for comparison: epsilon / sqrt(32 T ln(1 / delta)). It is kept for epsilon up to about 4 ln(1 / delta)."""
+    """Return the slides' rate, for comparison: epsilon / sqrt(32 T ln(1 / delta)); it is valid for epsilon up to about 4 ln(1 / delta)."""
     return epsilon / sqrt(32 * days * log(1 / delta))
 
 
 def repeated(event: Event, times: int) -> Event:
-    """An event that happens so many times."""
+    """Return an event that happens this many times."""
     return event if times == 1 else Repeated(event=event, times=times)
 
 
 def promise(epsilon: float, delta: float, neighbors: str, certificate: str) -> Guarantee:
-    """The promise of a learner for one day."""
+    """Return the guarantee of a learner for one day."""
     return Guarantee(
         epsilon=epsilon,
         delta=delta,
@@ -165,26 +165,26 @@ def promise(epsilon: float, delta: float, neighbors: str, certificate: str) -> G
 
 
 def exact_days(table: Array) -> list[list[Any]]:
-    """The losses day by day, as numbers that add up without rounding: rounded sums could move by more than a day's loss."""
+    """Return the losses as numbers that add up without rounding: rounded sums could move by more than a day's loss."""
     return [[Fraction(loss) for loss in day] for day in table.tolist()] if table.dtype.kind == "f" else table.tolist()
 
 
 def check_game(experts: int, days: int, neighbors: str) -> None:
-    """Refuse a game that is none."""
-    check_whole("experts", experts, 2, LARGEST_STEP, fix="there must be something to choose from")
+    """Raise unless a game has valid numbers of experts and days."""
+    check_whole("experts", experts, 2, LARGEST_STEP, fix="use at least two experts")
     check_whole("days", days, 1, LARGEST_STEP)
     check_neighbors(neighbors)
 
 
 def check_losses(losses: Any, experts: int, days: int) -> Array:
-    """The losses as an array of days x experts, all between 0 and 1."""
+    """Return the losses as an array of days x experts, all between 0 and 1."""
     table = as_numbers("losses", losses)
     if table.ndim != 2 or table.shape[1] != experts or table.shape[0] > days:
         allowed = f"numbers, up to {days} days x {experts} experts"
-        raise DomainError("losses", f"shape {table.shape} of {table.dtype}", allowed=allowed, fix="one row a day")
+        raise DomainError("losses", f"shape {table.shape} of {table.dtype}", allowed=allowed, fix="pass one row per day")
     bad = ~((table >= 0) & (table <= 1))
     if bad.any():
         day, expert = (int(place) for place in np.argwhere(bad)[0])
         received = f"{table[day, expert]} of expert {expert} on day {day}"
-        raise DomainError("losses", received, allowed="from 0 to 1", fix="divide by the largest loss that there can be")
+        raise DomainError("losses", received, allowed="from 0 to 1", fix="divide by the largest possible loss")
     return table

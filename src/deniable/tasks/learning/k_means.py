@@ -1,4 +1,4 @@
-"""k-means by rounds: each person says once, privately, which center is nearest, with one bit about one coordinate."""
+"""k-means in rounds: each person reports once, privately, the nearest center and one bit about one coordinate."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from deniable.tasks.learning.clusters import BIASED, WHY, ClusterEstimate
 from deniable.tasks.learning.sides import Sides, pooled
 
 MEASURING = Fraction(1, 10)
-"""The share of people who say how far out they are, where nobody says how to clip."""
+"""The share of people who report how far out they are, if ``clip`` is not given."""
 OUTSIDE = 0.05
 """The share of people who may be beyond the clipping bound."""
 UNSURE = 0.2
@@ -49,7 +49,7 @@ class KMeansState(State):
     """The centers as far as they have moved."""
 
     stage: int = 0
-    """How many rounds are over."""
+    """The number of finished rounds."""
     bound: int | None = field(default=None, metadata=wire(name="clip"))
     """How often the range is halved around its middle: as the settings say, or as people have answered; None before they have."""
     centers: Centers = ()
@@ -59,9 +59,9 @@ class KMeansState(State):
 @typed
 @dataclass(frozen=True, kw_only=True)
 class KMeans(Protocol):
-    """Find ``clusters`` centers of people's ``features``, a mapping of names to ranges, by rounds of nearest centers and their means.
+    """Find ``clusters`` centers of people's ``features`` (a mapping of names to ranges) in rounds of nearest centers and means.
 
-    People are split at random over rounds, and in each round over the coordinates. Whoever is asked says which center is nearest, and with
+    People are split at random over rounds, and in each round over the coordinates. Each person reports which center is nearest, and with
     it one bit, drawn from one coordinate (``ClusterSide``), by a frequency oracle for all pairs. Unless ``clip`` is given, a tenth of the
     people first say how far from the middle they are, as a power of two; the bound leaves about 5 % of them outside, or nobody where so few
     cannot tell.
@@ -69,7 +69,7 @@ class KMeans(Protocol):
     Guarantee: epsilon-local for any two records of one person; everybody reports once, with the whole epsilon.
 
     Estimator: a center's coordinate is the difference of two counts over the size of the cluster. Errors are those of the last round, given
-    its centers; they do not say whether rounds began well. A center whose cluster is not seen above noise begins again beside the largest
+    its centers; they do not say whether rounds began well. A center whose cluster is not seen above noise starts again next to the largest
     one, nearer to it in each round; in the last round it stays, with an infinite error.
 
     Cost: one report about 2 x clusters values. The noise of a center is about the bound x sqrt(2 rounds features Var / n) / its share,
@@ -94,7 +94,7 @@ class KMeans(Protocol):
     """The first centers, in people's own numbers; if left out, points that are spread over the range."""
     people: int = 100_000
     measuring: bool = field(init=False, metadata=RESOLVED)
-    """Whether a part of the people is asked how far out they are."""
+    """True if some people are asked how far out they are."""
     state: KMeansState = field(default=KMeansState(), repr=False, metadata=STATE)
 
     def __post_init__(self) -> None:
@@ -117,21 +117,21 @@ class KMeans(Protocol):
         if bound is not None:
             check_clip(bound)
         if not self.measuring and bound != self.clip:
-            raise ParameterError("clip", self.clip, allowed=f"{bound}, as in the state", fix="leave the state out")
+            raise ParameterError("clip", self.clip, allowed=f"{bound}, as in the state", fix="leave out the state")
         if stage > self.rounds - (not self.measuring) or (bound is None) != (self.measuring and stage == 0):
-            raise ParameterError("stage", stage, allowed="a round that there is", fix="leave it out")
+            raise ParameterError("stage", stage, allowed="a round of this fit", fix="leave out the state")
         waiting = bound is None and centers == ()  # the first centers are spread over what clipping leaves
         if not waiting:
             check_centers(self.features, centers)
         if len(centers) != self.clusters and not waiting:
-            raise ParameterError("centers", len(centers), allowed=f"{self.clusters} points", fix="one for each cluster")
+            raise ParameterError("centers", len(centers), allowed=f"{self.clusters} points", fix="pass one point for each cluster")
 
     def _begun(self) -> Centers:
         if self.start is None:
             return () if self.clip is None else spread_out(self.clusters, len(self.features), HALF >> self.clip)
         if not _points(self.start, len(self.features)):
             allowed = f"points of {len(self.features)} numbers"
-            raise ParameterError("start", self.start, allowed=allowed, fix="one number for each feature")
+            raise ParameterError("start", self.start, allowed=allowed, fix="pass one number for each feature")
         rows = [dict(zip(self.features.names, center, strict=True)) for center in self.start]
         return tuple(tuple(self.features.point(row)) for row in rows)
 
@@ -188,7 +188,7 @@ class KMeans(Protocol):
         return self._moved(found)
 
     def _moved(self, found: list[Any]) -> KMeans | ClusterEstimate:
-        """Each center at the mean of its people, as far as they can be told from noise."""
+        """Each center at the mean of its people, where the share stands out from noise."""
         k, limit = self.clusters, HALF >> (self.state.bound or 0)
         n = sum(each.n for each in found)
         sides = [Sides.of(each, k) for each in found]

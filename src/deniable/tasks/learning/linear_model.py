@@ -1,4 +1,4 @@
-"""A fitted linear model: weights, the noise in them, and what it foretells."""
+"""A fitted linear model: weights, the noise in them, and predictions."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from deniable.errors import DomainError, ParameterError
 from deniable.kernels.compiled import Array
 
 INTERCEPT = "intercept"
-WHY = "stderr: noise and sampling, without the bias of few rounds and of clipping: no interval is known"
+WHY = "stderr: noise and sampling, without the bias of few rounds and clipping; no interval is known"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class LinearModel(Estimate):
-    """The chance of the second class is 1 / (1 + e^-z), z the intercept and the weighted sum of features, each scaled to -1 .. 1.
+    """A logistic model: the second class has the chance 1 / (1 + e^-z), z the intercept plus weighted features, each scaled to -1 .. 1.
 
     It has no intervals. ``stderr`` is about noise and sampling over all rounds, as if no later round corrected any of it, and infinite
     where nobody was asked. A few steps of descent and the clipping of reports leave weights too near to zero, by more than that where many
@@ -34,7 +34,7 @@ class LinearModel(Estimate):
     law: Unknown
     features: Features
     classes: Domain
-    """The two classes; the model tells the chance of the second."""
+    """The two classes; the model predicts the chance of the second."""
     spec: Spec
     """The mechanism of every report."""
     quantity: str = "weight"
@@ -65,23 +65,23 @@ class LinearModel(Estimate):
     # --- foretelling ---
 
     def margins(self, values: Any) -> Array:
-        """The weighted sum z of each row of a table; above 0 the second class is the likelier one."""
+        """Return the weighted sum z of each row of a table; above 0 the second class is likelier."""
         if self.picked:
             raise ParameterError("model", f"{len(self.values)} weights", allowed="all weights", fix="predict before top() or select()")
         points = table_of(values, self.features).points
         return np.asarray(points @ self.weights[1:] / HALF + self.weights[0])
 
     def probability(self, values: Any) -> Array:
-        """The chance of the second class, for each row."""
+        """Return the chance of the second class for each row."""
         return np.asarray(0.5 * (1 + np.tanh(self.margins(values) / 2)))
 
     def predict(self, values: Any) -> list[Any]:
-        """The likelier class of each row; the first one where both are."""
+        """Return the likelier class of each row; the first one in a tie."""
         labels = [self.classes.value(0), self.classes.value(1)]
         return [labels[second] for second in (self.margins(values) > 0).astype(int).tolist()]
 
     def accuracy(self, values: Any, labels: Any) -> float:
-        """The share of rows whose class, in ``labels``, is foretold."""
+        """Return the share of rows whose class in ``labels`` is predicted correctly."""
         truth = keys_of(self.classes, labels)
         found = self.margins(values) > 0
         if truth.size != found.size or not truth.size:

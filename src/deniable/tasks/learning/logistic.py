@@ -1,4 +1,4 @@
-"""Logistic regression by rounds, for one model or several: each person reports, once and privately, how one weight should move."""
+"""Logistic regression in rounds, for one model or several: each person reports once, privately, how one weight should move."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ class RegressionState(State):
     """The models as far as they are fitted."""
 
     stage: int = 0
-    """How many rounds are over."""
+    """The number of finished rounds."""
     weights: Weights = ()
     """The weights of each model as they are now, in small steps; at first all 0."""
     noise: Noise = ()
     """The variance of each weight so far."""
     asked: int = 0
-    """How many reports came in so far."""
+    """The number of reports so far."""
 
 
 @typed
 @dataclass(frozen=True, kw_only=True)
 class LogisticRegression(Protocol):
-    """Fit the chance of the second of two ``classes`` to ``features``, a mapping of names to ranges, by gradient descent in rounds.
+    """Fit the chance of the second of two ``classes`` to ``features`` (a mapping of names to ranges) by gradient descent in rounds.
 
-    People are split at random over rounds and, in each round, over the coordinates of the gradient. Whoever is asked works out that
+    People are split at random over rounds and, in each round, over the coordinates of the gradient. Each person computes that
     coordinate for their own record and the model as it is (``Gradient``), in exact integers, and sends it by a mechanism for numbers. The
     collector takes a step against the mean; steps shrink evenly from ``step`` toward 0.
 
@@ -96,27 +96,27 @@ class LogisticRegression(Protocol):
         settle(self)
         check_clip(self.clip)
         for name, least, most in (("rounds", 1, 1000), ("models", 1, self.most_models), ("people", 1, 10**15)):
-            check_whole(name, getattr(self, name), least, most, fix="leave it out")
+            check_whole(name, getattr(self, name), least, most, fix="leave out the parameter")
         if self.models * self.coordinates > MOST_QUESTIONS:
             allowed = f"at most {MOST_QUESTIONS} weights in all models"
-            raise ParameterError("features", self.coordinates * self.models, allowed=allowed, fix="fewer features, or fewer models")
+            raise ParameterError("features", self.coordinates * self.models, allowed=allowed, fix="use fewer features, or fewer models")
         if self.state == RegressionState():
             zeros = (0,) * self.coordinates
             put("state", RegressionState(weights=(zeros,) * self.models, noise=(tuple(map(float, zeros)),) * self.models))
         self._check_state()
-        check_feasible(self, "features", fix="take fewer features, or fewer models")
+        check_feasible(self, "features", fix="use fewer features, or fewer models")
 
     def _check_state(self) -> None:
         state = self.state
-        check_whole("stage", state.stage, 0, self.rounds - 1, fix="leave it out")
-        check_whole("asked", state.asked, 0, 10**15, fix="leave it out")
+        check_whole("stage", state.stage, 0, self.rounds - 1, fix="leave out the state")
+        check_whole("asked", state.asked, 0, 10**15, fix="leave out the state")
         if len(state.weights) != self.models or [len(each) for each in state.noise] != [self.coordinates] * self.models:
             allowed = f"{self.coordinates} for each of {self.models} models"
-            raise ParameterError("weights", len(state.weights), allowed=allowed, fix="leave them out")
+            raise ParameterError("weights", len(state.weights), allowed=allowed, fix="leave out the state")
         for each in state.weights:
             check_integers("weights", each, self.coordinates, LARGEST_WEIGHT)
         if not all(type(variance) is float and variance >= 0 for each in state.noise for variance in each):  # it may be infinite
-            raise ParameterError("noise", state.noise, allowed="numbers from 0 on", fix="leave them out")
+            raise ParameterError("noise", state.noise, allowed="numbers from 0 on", fix="leave out the state")
 
     @property
     def coordinates(self) -> int:
@@ -187,14 +187,14 @@ class LogisticRegression(Protocol):
 
 
 def settle(fit: Any) -> None:
-    """Check what every fit of a logistic model is told, and put it in its final form: epsilon, features, label, classes and step."""
+    """Check the settings of a logistic model, and put them in their final form: epsilon, features, label, classes and step."""
     put, step = partial(object.__setattr__, fit), fit.step
     put("epsilon", check_epsilon(fit.epsilon))
     put("features", Features.of(fit.features))
     put("classes", IndexRange(2) if fit.classes is None else fit.classes)
     check_label(fit.features, fit.label, fit.classes)
     if isinstance(step, bool) or not isinstance(step, int | float) or not 0 < step <= 1000:
-        raise ParameterError("step", step, allowed="a number above 0, at most 1000", fix="leave it out; 8 is usual")
+        raise ParameterError("step", step, allowed="a number above 0, at most 1000", fix="leave out step, or try 8")
     put("step", float(step))
 
 

@@ -1,4 +1,4 @@
-"""What became of following experts, and what every way of following them has in common."""
+"""The result of following experts, and the base of every way to follow them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from deniable.core.estimate import Estimate
 from deniable.core.law import Unknown
 from deniable.errors import ParameterError
 
-WHY = "these are the choices themselves, so there is no error to bound"
+WHY = "these are the choices themselves, so they have no error"
 
 
 class ExpertProtocol(MemoryProtocol, abstract=True):
     """A curator follows one expert a day; ``run(losses)`` takes the losses of all days, an array of days x experts.
 
-    The result says on how many days each expert was followed, and its part ``days`` which expert was followed on each day. The guarantee
+    The result shows on how many days each expert was followed; its part ``days`` shows which expert was followed on each day. The guarantee
     covers these choices. The losses are for the curator alone, and so is what follows from them: ``regret(losses, result)``.
     """
 
@@ -52,7 +52,7 @@ def play_of(chosen: list[int], experts: int, *, learner: str, guarantee: Guarant
 
 @typed
 def regret(losses: Any, play: Estimate) -> float:
-    """Return how much more a ``play`` lost per day than the best expert: ``play`` is what ``run(losses)`` gave.
+    """Return how much more a ``play`` lost per day than the best expert; ``run(losses)`` returns the play.
 
     >>> from deniable.tasks.learning import WeightedMajority
     >>> losses = [[0, 1]] * 4
@@ -60,11 +60,11 @@ def regret(losses: Any, play: Estimate) -> float:
     True
     """
     if "days" not in play.parts:
-        raise ParameterError("play", play.kind, allowed="a play", fix="pass what run(losses) gave")
+        raise ParameterError("play", play.kind, allowed="a play", fix="pass what run(losses) returned")
     table, days = as_numbers("losses", losses), play.parts["days"]
     if table.shape != (len(days.values), len(play.values)):
         allowed = f"{len(days.values)} days x {len(play.values)} experts"
-        raise ParameterError("losses", table.shape, allowed=allowed, fix="pass the losses that the experts were followed through")
+        raise ParameterError("losses", table.shape, allowed=allowed, fix="pass the same losses as to run(losses)")
     if not table.size:
         return 0.0
     followed = table[np.arange(len(table)), days.point.astype(np.int64)]

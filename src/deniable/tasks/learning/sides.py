@@ -1,4 +1,4 @@
-"""What one question says of clusters: how many people are near each center, and how they lean, with the exact law's variances.
+"""The answer of one question about clusters: how many people are near each center, and how they lean, with exact variances.
 
 A report speaks of a cluster and a side of it. A cluster's share is the sum of its sides' shares, its lean their difference. An oracle that
 speaks for a fixed number of values makes the sides correlate: a report for one is none for the other. That is in the errors of both; the
@@ -33,7 +33,7 @@ class Sides:
 
     @classmethod
     def of(cls, found: FrequencyEstimate, clusters: int) -> Sides:
-        """What the estimate for each cluster's two sides says: zero, then one."""
+        """Return the shares and leans from the estimate of each cluster's two sides: zero, then one."""
         n, nothing = found.n, np.zeros(clusters)
         if not n:
             return cls(nothing, nothing, nothing + inf, nothing + inf, nothing)

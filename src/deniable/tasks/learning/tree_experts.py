@@ -1,4 +1,4 @@
-"""Follow the regularized leader on noisy sums: privacy is paid for the sums of losses once, and not for every choice."""
+"""Follow the regularized leader on noisy sums: the sums of losses cost privacy once, and choices cost nothing."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class TreeExperts(ExpertProtocol):
 
     @cached_property
     def rho(self) -> float:
-        """What all trees together cost."""
+        """The privacy cost of all trees together."""
         return float(budget_of(self.epsilon, self.delta, "zCDP").rho) * (1 - 1e-12)
 
     @property
@@ -85,7 +85,7 @@ class TreeExperts(ExpertProtocol):
 
     @property
     def guarantee(self) -> Guarantee:
-        """The promise for one day's losses, over all choices."""
+        """The guarantee for one day's losses, over all choices."""
         bill = account(self.event, delta=self.delta, rules=("zCDP",))
         return promise(bill.epsilon, self.delta, self.neighbors, "exact law, zCDP composition")
 
@@ -97,11 +97,11 @@ class TreeExperts(ExpertProtocol):
 
     @property
     def regret_bound(self) -> float:
-        """What the regret per day is at most, in expectation, for losses that were fixed beforehand."""
+        """An upper bound on the expected regret per day, for losses that were fixed beforehand."""
         return min(1.0, hedge_bound(self.rate, self.experts, self.days) + self.spread * sqrt(2 * log(self.experts)) / self.days)
 
     def run(self, values: Any, *, source: Source | None = None, progress: Progress | None = None) -> Estimate:
-        """Follow experts through days of losses, an array of days x experts; each day is seen only after its choice."""
+        """Follow experts through days of losses (an array of days x experts), and see each day only after choosing."""
         table = check_losses(values, self.experts, self.days)
         losses, days = self._grid(table), Steps(len(table), progress)
         counters = [self._counter(source) for _ in range(self.experts)]
@@ -131,5 +131,7 @@ class TreeExperts(ExpertProtocol):
         steps = np.rint(table * self.resolution)
         if not np.array_equal(steps, table * self.resolution):
             allowed = f"whole multiples of 1 / {self.resolution}"
-            raise DomainError("losses", "losses between the steps", allowed=allowed, fix="state resolution=, or round the losses")
+            raise DomainError(
+                "losses", "losses between the steps of the grid", allowed=allowed, fix="pass resolution=, or round the losses"
+            )
         return np.asarray(steps.astype(np.int64))

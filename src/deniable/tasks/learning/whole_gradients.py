@@ -35,7 +35,7 @@ MOST_ROUNDS = 1000
 class WholeGradients(MemoryProtocol):
     """Fit a logistic model like ``LogisticRegression``, with reports about all weights at once, by ``PrivUnit``.
 
-    People are split at random over rounds only. Whoever is asked works out the gradient of their own loss at the public weights, shortens
+    People are split at random over rounds only. Each person computes the gradient of their own loss at the public weights, shortens
     it to ``radius``, and sends it as noise that leans its way. The collector takes a step against the mean; steps shrink evenly.
 
     Guarantee: epsilon-local for any two records of one person, features and label together; everybody reports once, with the whole
@@ -54,7 +54,7 @@ class WholeGradients(MemoryProtocol):
     References: Bhowmick, Duchi, Freudiger, Kapoor, Rogers 2018; Asi, Feldman, Talwar 2022.
     """
 
-    needs: ClassVar[str] = "devices with the analyst's packages, since the noise is in floating point; rounds ask with LogisticRegression"
+    needs: ClassVar[str] = "devices with the analyst's packages, since the noise is in floating point (for rounds use LogisticRegression)"
     result: ClassVar[str] = "model"
 
     features: Any = field(metadata=wire(form=form_of(Features)))
@@ -69,7 +69,7 @@ class WholeGradients(MemoryProtocol):
 
     def __post_init__(self) -> None:
         settle(self)
-        check_whole("rounds", self.rounds, 1, MOST_ROUNDS, fix="leave it out; 10 are usual")
+        check_whole("rounds", self.rounds, 1, MOST_ROUNDS, fix="leave out rounds, or try 10")
         if self.radius is None:
             object.__setattr__(self, "radius", 0.5 if self.epsilon < 2 else 1.0)
         object.__setattr__(self, "radius", float(self.radius))
@@ -77,12 +77,12 @@ class WholeGradients(MemoryProtocol):
 
     @cached_property
     def spec(self) -> PrivUnit:
-        """What everybody sends."""
+        """The mechanism of every report."""
         return PrivUnit(dimension=len(self.features) + 1, radius=self.radius, epsilon=self.epsilon)
 
     @property
     def guarantee(self) -> Guarantee:
-        """What taking part in the whole fit costs a person."""
+        """The guarantee for a person over the whole fit."""
         return replace(
             self.spec.guarantee,
             unit="one report, about all weights in one round",
@@ -91,11 +91,11 @@ class WholeGradients(MemoryProtocol):
         )
 
     def ticket(self, source: Source = SYSTEM) -> int:
-        """The round of a person, drawn on the person's own device and kept."""
+        """Return the round of a person, drawn once on the person's own device."""
         return source.below(self.rounds)
 
     def answer(self, weights: tuple[int, ...], record: Any, source: Source = SYSTEM) -> Any:
-        """One person's report on public weights, integers over 2^10. They are checked before the record is looked at."""
+        """Return one person's report on public weights, integers over 2^10, which are checked before the record is read."""
         check_integers("weights", weights, len(self.features) + 1, LARGEST_WEIGHT)
         table = self._table({name: [record[name]] for name in (*self.features.names, self.label)})
         return self.spec.randomize(self._gradients(table, weights)[0].tolist(), source)

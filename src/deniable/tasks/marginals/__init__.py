@@ -1,4 +1,4 @@
-"""How the columns of a table go together: marginals, association and conditional shares from one private report a person."""
+"""How the columns of a table are related: marginals, association and conditional shares from one private report per person."""
 
 from deniable.removed import explain_removed
 from deniable.tasks.marginals.estimate import MarginalEstimate, TableEstimate

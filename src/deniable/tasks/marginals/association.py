@@ -1,4 +1,4 @@
-"""How two columns go together: Cramér's V, with errors from the whole covariance.
+"""The association of two columns: Cramér's V, with errors from the whole covariance.
 
 With the share f of each cell and r, c of its row and column, the residual D = f - r c is zero where the two columns have nothing to do with
 each other, and phi^2 = sum of D^2 / (r c). Noise alone makes the squares positive, by the sum of Var(D) / (r c) on average, which is
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from deniable.tasks.marginals.estimate import MarginalEstimate
 
 
-LEGEND = "association: Cramér's V, from 0 to 1; p: how likely as much is without any"
+LEGEND = "association: Cramér's V, from 0 to 1; p: chance of one this large if there is none"
 LOOK: dict[str, Any] = {
     "quantity": "association",
     "covers": "noise and who was asked what",
@@ -123,7 +123,7 @@ def _root(square: Any, most: Any) -> Any:
 
 
 def associate(estimate: MarginalEstimate) -> NumberEstimate:
-    """Cramér's V of the two columns of a marginal, from 0 (nothing to do with each other) to 1 (one follows from the other).
+    """Return Cramér's V of the two columns of a marginal, from 0 (unrelated) to 1 (one determines the other).
 
     ``value``, ``stderr`` and ``interval`` are about the people who reported; ``p_value`` is how likely residuals as large are if there is
     no association among everyone like them. Values that cannot be seen are counted with the most frequent ones, and may hide an
@@ -134,7 +134,9 @@ def associate(estimate: MarginalEstimate) -> NumberEstimate:
     cells = estimate.every_cell
     if len(estimate.columns) != 2:
         shown = f"cells of {' x '.join(estimate.columns)}"
-        raise ParameterError("estimate", shown, allowed="all cells of two columns", fix='as in table["place", "mood"].association()')
+        raise ParameterError(
+            "estimate", shown, allowed="all cells of two columns", fix='call it on two columns: table["place", "mood"].association()'
+        )
     (first, not_first), (second, not_second) = (merged(estimate, axis) for axis in (0, 1))
     rows, columns, left_out = len(first), len(second), (*not_first, *not_second)
     most, declared = min(rows, columns) - 1, min(estimate.shape) - 1

@@ -1,4 +1,4 @@
-"""Choosing how to ask about a table, by the predicted error of its marginals.
+"""The choice of how to ask about a table, by the predicted error of its marginals.
 
 Where all cells are alike, the variance of one person's scores is the same in every direction that keeps their sum. Then the variance of a
 share in the marginal of columns A, averaged over its d_A cells, is exactly::
@@ -54,7 +54,7 @@ def design_for(
     method: str = "auto",
     views: Sequence[Sequence[str]] | None = None,
 ) -> Choice[Design]:
-    """The way to ask with the smallest predicted error, and why; of one method, or of given views.
+    """Return the way to ask with the smallest predicted error, and why; of one method, or of given views.
 
     >>> from deniable.tasks.marginals.designs import wanted
     >>> columns = Columns.of({name: ["yes", "no"] for name in "abcd"})
@@ -63,9 +63,11 @@ def design_for(
     split: the smallest predicted error, 0.0263 of a share among 10,000 people; fourier 0.0296, views of 3 0.028, direct 0.0322
     """
     if method not in ("auto", *METHODS):
-        raise ParameterError("method", method, allowed=f"auto or one of {list(METHODS)}", fix="auto takes the one with the smallest error")
+        raise ParameterError(
+            "method", method, allowed=f"auto or one of {list(METHODS)}", fix="use auto, which picks the one with the smallest error"
+        )
     if (views is not None) and method != "views":
-        raise ParameterError("views", views, allowed='method="views"', fix="the other methods have views of their own")
+        raise ParameterError("views", views, allowed='method="views"', fix="leave out views: the other methods choose their own")
     considered: list[Design] = []
     refused: list[str] = []
     for name, own in _candidates(columns, sets, method, views):
@@ -92,18 +94,18 @@ def design_for(
             "error": np.array([design.error for design in considered]),
             "groups": [len(design.groups) for design in considered],
         },
-        legend="error: standard error of a share, averaged over all cells; groups: into how many people are split",
+        legend="error: standard error of a share, averaged over all cells; groups: number of groups of people",
     )
 
 
 def _reason(considered: Sequence[Design], place: int, near: str, refused: Sequence[str], people: int) -> str:
-    """The choice in a sentence, what else there was, and what was ruled out."""
+    """Return the choice in a sentence, with the alternatives and what was ruled out."""
     design = considered[place]
-    told = f"{design.error:.3g} of a share among {people:,} people"
+    error = f"{design.error:.3g} of a share with {people:,} people"
     if len(considered) == 1 and not refused:
-        return f"{design.label}, as asked: a predicted error of {told}"
+        return f"{design.label}, as you asked: predicted error {error}"
     others = [f"{other.label} {other.error:.3g}" for other in considered if other is not design]
-    return "; ".join([f"{design.label}: {near}, {told}", *([", ".join(others)] if others else []), *refused])
+    return "; ".join([f"{design.label}: {near}, {error}", *([", ".join(others)] if others else []), *refused])
 
 
 def _candidates(
@@ -124,7 +126,7 @@ def _candidates(
 
 
 def predicted_error(columns: Columns, sets: Sequence[Names], groups: Sequence[View], *, epsilon: float, people: int) -> float:
-    """The standard error of a share where all cells are alike, averaged (in the square) over all cells of the wanted marginals.
+    """Return the standard error of a share where all cells are alike, averaged (in the square) over all cells of the wanted marginals.
 
     >>> columns = Columns.of({name: ["yes", "no"] for name in "abcdefgh"})
     >>> from deniable.tasks.marginals.designs import wanted

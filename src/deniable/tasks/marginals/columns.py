@@ -1,4 +1,4 @@
-"""The columns of a table as they are declared, before anyone is asked."""
+"""The declared columns of a table."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Names = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Columns(Plain):
-    """Names with their domains; a column that can only hold one value has that label in place of a domain, and is never asked about.
+    """The columns of a table by name, with their domains; a column with one possible value has that label instead and is never asked about.
 
     Numbers and points in time are binned as their domain declares: ``Numbers(0, 100, steps=4)`` has five bins, around 0, 25, ... 100.
 
@@ -42,12 +42,15 @@ class Columns(Plain):
 
     @classmethod
     def of(cls, columns: object) -> Columns:
-        """The columns behind a mapping of names to domains, or to lists of labels."""
+        """Return the columns of a mapping from names to domains or lists of labels."""
         if isinstance(columns, Columns):
             return columns
         if not isinstance(columns, Mapping) or not columns or not all(isinstance(name, str) and name for name in columns):
             raise ParameterError(
-                "columns", columns, allowed="names with domains", fix='as in {"place": ["bar", "inn"], "stars": Integers(1, 5)}'
+                "columns",
+                columns,
+                allowed="names with domains",
+                fix='write, for example, {"place": ["bar", "inn"], "stars": Integers(1, 5)}',
             )
         return cls(tuple((name, _declared(name, what)) for name, what in columns.items()))
 
@@ -56,11 +59,13 @@ class Columns(Plain):
             if isinstance(domain, Domain) and not (domain.listed and domain.size <= MOST_CELLS):
                 allowed = f"a listed domain of at most {MOST_CELLS:,} values"
                 raise ParameterError(
-                    f"column {name!r}", domain, allowed=allowed, fix="list its labels, or bin it: Numbers(0, 100, steps=10)"
+                    f"column {name!r}", domain, allowed=allowed, fix="list its labels, or bin it with Numbers(0, 100, steps=10)"
                 )
         if not self.asked:
             fixed = [name for name, _ in self.declared]
-            raise ParameterError("columns", fixed, allowed="at least one column with two or more values", fix="one value is known already")
+            raise ParameterError(
+                "columns", fixed, allowed="at least one column with two or more values", fix="declare a column with two or more values"
+            )
 
     @cached_property
     def asked(self) -> dict[str, Domain]:
@@ -83,23 +88,23 @@ class Columns(Plain):
         return {name: domain.key_bits for name, domain in self.asked.items()}
 
     def cells(self, names: Iterable[str]) -> int:
-        """How many combinations some columns have."""
+        """Return the number of combinations of some columns."""
         return prod(self.sizes[name] for name in names)
 
     def check(self, names: Sequence[str]) -> Names:
-        """Names of columns, each once, without those that have one value; ParameterError if there is no such column."""
+        """Return names of columns, each once, without those that have one value; ParameterError if a column is unknown."""
         known = [name for name, _ in self.declared]
         if isinstance(names, str) or not names or len(set(names)) < len(names) or not set(names) <= set(known):
             raise ParameterError("columns", names, allowed=f"some of {known}, each once", fix="check the spelling")
         return tuple(name for name in names if name in self.asked)
 
     def labels(self, names: Sequence[str]) -> list[tuple[Hashable, ...]]:
-        """The cells of some columns as their values, the last column changing fastest."""
+        """Return the cells of some columns as tuples of values, the last column changing fastest."""
         values = [[self.fixed[n]] if n in self.fixed else [self.asked[n].value(key) for key in range(self.sizes[n])] for n in names]
         return list(product(*values))
 
     def keyed(self, table: Any) -> KeyedTable:
-        """A table with everything in it checked, columns with one value too, and looked up once."""
+        """Return a table with all columns checked and their values looked up once."""
         people = crowd_size(table)
         for name, label in self.fixed.items():
             column = KeyedTable.column(name, table)
@@ -124,5 +129,5 @@ def _declared(name: str, what: object) -> Domain | str:
     if len(labels) == 1 and isinstance(labels[0], str) and labels[0]:
         return labels[0]
     if not labels:
-        raise ParameterError(f"column {name!r}", what, allowed="a domain, or a list of labels", fix="say which values there can be")
+        raise ParameterError(f"column {name!r}", what, allowed="a domain, or a list of labels", fix="declare its possible values")
     return Categories(*labels)

@@ -1,4 +1,4 @@
-"""The shares of some columns' values among the people with each value of another column."""
+"""Conditional shares: some columns' values among the people with each value of another column."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ class Conditional(Law):
 
 
 def conditional(estimate: MarginalEstimate, column: str) -> Estimate:
-    """The shares of the other columns' values among the people with each value of one column, the first of its ``axes``."""
+    """Return the shares of the other columns' values among the people with each value of one column, the first of its ``axes``."""
     if column not in estimate.columns or len(estimate.columns) < 2:
-        allowed = f"one of {list(estimate.columns)}, beside another"
+        allowed = f"one of {list(estimate.columns)}, next to another"
         raise ParameterError("column", column, allowed=allowed, fix="name a column of this marginal")
     axis, cells = estimate.columns.index(column), estimate.every_cell
     shares, seen = visible(estimate, axis)

@@ -1,4 +1,4 @@
-"""Who is asked what: ways to split people so that all wanted marginals can be put together.
+"""Designs: ways to split people into groups so that all wanted marginals can be computed.
 
 ========  ================================================================================================================
 split     one group for each wanted marginal
@@ -27,7 +27,7 @@ MOST_SETS = 20 * MOST_GROUPS
 
 @dataclass(frozen=True)
 class View:
-    """What one group is asked: the cell in some columns, or a parity of it."""
+    """The question of one group: the cell in some columns, or a parity of it."""
 
     columns: Names
     masks: tuple[int, ...] | None = None
@@ -39,7 +39,7 @@ class View:
 
 
 def wanted(columns: Columns, k: int, sets: Sequence[Sequence[str]] | None) -> tuple[Names, ...]:
-    """The marginals to be answered, in the order of the table's columns: all of k columns, or those named. None is part of another one.
+    """Return the wanted marginals in the order of the table's columns: all of k columns, or those you name; none is part of another.
 
     >>> columns = Columns.of({name: ["yes", "no"] for name in "abc"} | {"d": ["always"]})
     >>> wanted(columns, 2, None), wanted(columns, 2, [("b", "a"), ("a", "d")])
@@ -48,15 +48,15 @@ def wanted(columns: Columns, k: int, sets: Sequence[Sequence[str]] | None) -> tu
     if sets is None:
         if type(k) is not int or not 1 <= k <= len(columns.declared):
             allowed = f"an integer from 1 to {len(columns.declared)}, the columns of the table"
-            raise ParameterError("k", k, allowed=allowed, fix="2 shows how any two columns go together")
+            raise ParameterError("k", k, allowed=allowed, fix="pass k=2 to see how any two columns go together")
         size = min(k, len(columns.asked))
         if (count := comb(len(columns.asked), size)) > MOST_SETS:
-            allowed, fix = f"at most {MOST_SETS:,} marginals", "name those that you want: sets="
+            allowed, fix = f"at most {MOST_SETS:,} marginals", "name those that you want with sets="
             raise ParameterError("k", f"{k}: {count:,} marginals", allowed=allowed, fix=fix)
         sets = list(combinations(columns.asked, size))
     found = {frozenset(columns.check(names)) for names in sets} - {frozenset()}
     if not found:
-        raise ParameterError("sets", sets, allowed="at least one set of columns", fix="leave it out for all sets of k columns")
+        raise ParameterError("sets", sets, allowed="at least one set of columns", fix="leave out sets to get all sets of k columns")
     longer = {size: [other for other in found if len(other) > size] for size in set(map(len, found))}
     largest = [some for some in found if not any(some < other for other in longer[len(some)])]
     place = {name: i for i, name in enumerate(columns.asked)}
@@ -64,7 +64,7 @@ def wanted(columns: Columns, k: int, sets: Sequence[Sequence[str]] | None) -> tu
 
 
 def groups_of(method: str, columns: Columns, sets: tuple[Names, ...], views: tuple[Names, ...] | None = None) -> tuple[View, ...]:
-    """The groups of a method; ParameterError if there are too many, or one is asked about too many cells."""
+    """Return the groups of a method; ParameterError if there are too many, or one is asked about too many cells."""
     if method == "fourier":
         found = tuple(View(names, masks) for names, masks in coefficients(columns, sets))
     elif method == "views":
@@ -79,7 +79,9 @@ def groups_of(method: str, columns: Columns, sets: tuple[Names, ...], views: tup
         )
     if not 1 <= len(found) <= MOST_GROUPS:
         allowed = f"from 1 to {MOST_GROUPS:,} groups"
-        raise ParameterError("method", f"{method}: {len(found):,} groups", allowed=allowed, fix="name the marginals that you want: sets=")
+        raise ParameterError(
+            "method", f"{method}: {len(found):,} groups", allowed=allowed, fix="name the marginals that you want with sets="
+        )
     return found
 
 
@@ -94,7 +96,7 @@ def coefficients(columns: Columns, sets: Iterable[Names]) -> list[tuple[Names, t
                     continue
                 if len(found) + prod(map(len, masks_of)) > MOST_GROUPS:
                     allowed = f"at most {MOST_GROUPS:,} coefficients"
-                    raise ParameterError("method", "fourier", allowed=allowed, fix="split needs a group for each marginal only")
+                    raise ParameterError("method", "fourier", allowed=allowed, fix="use method='split', which needs one group per marginal")
                 found.update(dict.fromkeys((some, masks) for masks in product(*masks_of)))
     return list(found)
 

@@ -1,4 +1,4 @@
-"""What a table's groups say: marginals with errors, the whole covariance, and what follows from it."""
+"""Estimates of a table from its groups: marginals with errors and the whole covariance."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class MarginalEstimate(FrequencyEstimate):
 
     @property
     def table(self) -> Array:
-        """The shares with one axis for each column."""
+        """The shares as an array with one axis for each column."""
         return self.frequencies.reshape(self.shape)
 
     @property
@@ -77,15 +77,15 @@ class MarginalEstimate(FrequencyEstimate):
         """The law of all cells with their covariance; ParameterError where this is a part, or was read from a file."""
         if isinstance(self.law, CellScores) and len(self.values) == self.whole:
             return self.law
-        shown, allowed = f"{len(self.values)} of {self.whole} cells", "all cells with their covariance, as the survey gave them"
-        raise ParameterError("estimate", shown, allowed=allowed, fix='ask the whole marginal, as in table["place", "mood"]')
+        shown, allowed = f"{len(self.values)} of {self.whole} cells", "all cells of a marginal with their covariance"
+        raise ParameterError("estimate", shown, allowed=allowed, fix='use the whole marginal, for example table["place", "mood"]')
 
     def association(self) -> NumberEstimate:
-        """How strongly two columns go together: Cramér's V, with an interval and a test."""
+        """Return how strongly two columns are associated: Cramér's V, with an interval and a test."""
         return associate(self)
 
     def given(self, column: str) -> Estimate:
-        """The shares of the other columns' values among the people with each value of one column."""
+        """Return the shares of the other columns' values among the people with each value of one column."""
         from deniable.tasks.marginals.conditional import conditional
 
         return conditional(self, column)
@@ -93,7 +93,7 @@ class MarginalEstimate(FrequencyEstimate):
 
 @dataclass(frozen=True, eq=False)
 class TableShares:
-    """What all groups of a table reported, and how the marginals follow from it."""
+    """The reports of all groups of a table, and the marginals that follow from them."""
 
     columns: Columns
     sets: tuple[Names, ...]
@@ -132,11 +132,11 @@ class TableShares:
         return any(set(names) <= set(view) for view in views)
 
     def marginal(self, names: Names) -> MarginalEstimate:
-        """The shares of all combinations of the columns of these names; ParameterError if nobody was asked about them together."""
+        """Return the shares of all combinations of these columns; ParameterError if nobody was asked about them together."""
         asked = self.columns.check(names)
         if not self.known(asked):
             allowed = f"columns of one of {list(self.sets)}"
-            raise ParameterError("columns", names, allowed=allowed, fix="ask about them together, or guess: reconstruct(...)")
+            raise ParameterError("columns", names, allowed=allowed, fix="ask about them together, or estimate with reconstruct(...)")
         return MarginalEstimate.of(
             self.spec,
             self.columns.labels(names),
@@ -169,7 +169,7 @@ class TableShares:
 class TableEstimate(Estimate):
     """All marginals of a table, from what its groups reported. ``estimate["place", "mood"]`` is one of them, and so are its ``parts``.
 
-    Its own numbers say how strongly any two columns go together, where they were asked about together.
+    Its own numbers are the association of each two columns that were asked about together.
     """
 
     shares: TableShares
@@ -201,14 +201,14 @@ class TableEstimate(Estimate):
         return self.shares.sets
 
     def marginal(self, *names: str) -> MarginalEstimate:
-        """The shares of all combinations of the columns of these names; ParameterError if nobody was asked about them together."""
+        """Return the shares of all combinations of these columns; ParameterError if nobody was asked about them together."""
         return self.shares.marginal(names)
 
     def __getitem__(self, names: str | tuple[str, ...]) -> MarginalEstimate:
         return self.marginal(*((names,) if isinstance(names, str) else names))
 
     def reconstruct(self, *names: str, method: str = "max-entropy", replicates: int = 100, source: Source | None = None) -> PeopleEstimate:
-        """The shares of columns that were not asked about together, by their names, from the marginals that were.
+        """Return the shares of columns that were not asked about together, estimated from the marginals that were.
 
         The ``method`` is "max-entropy" or "least-squares" (``reconstruct``); errors are those of so many ``replicates`` of the noise.
         """

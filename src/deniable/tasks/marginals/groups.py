@@ -1,4 +1,4 @@
-"""What one group of people reported: shares of a view's cells, with the exact covariance of everything that is added up from them.
+"""Estimates from one group of people: shares of a view's cells, with the exact covariance of all sums of them.
 
 One report supports some cells. With p and q as in ``client.pure``, the score (support - q) / (p - q) of a cell is 1 on average for whoever
 is in it and 0 for others. Given where its sender is, two supports have the covariance c1 if one of the cells is the sender's, c0 if not:
@@ -47,8 +47,8 @@ class Moments:
     def of(cls, spec: FrequencySpec) -> Moments:
         """The moments, from the exact law's probabilities; for oracles whose covariance of two cells is known exactly."""
         if not isinstance(spec, PureProtocol) or (pair := spec.pair_law) is None or pair.neither is None:
-            allowed = "one whose reports support two values with a known probability"
-            raise ParameterError("oracle", spec.mechanism, allowed=allowed, fix="take GRR, SubsetSelection or OUE")
+            allowed = "an oracle with a known probability that a report supports two given values"
+            raise ParameterError("oracle", spec.mechanism, allowed=allowed, fix="use GRR, SubsetSelection or OUE")
         p, q = float(spec.p), float(spec.q)
         return cls(p, q, float(pair.neither) - q * q, float(pair.one) - p * q, spec.most_supported)
 
@@ -93,7 +93,7 @@ class ViewShares:
 
     @classmethod
     def of(cls, columns: Names, masks: tuple[int, ...] | None, spec: FrequencySpec, tally: Tally) -> ViewShares:
-        """What a question's tally says."""
+        """Return the shares from a question's tally."""
         estimate = spec.estimate(tally)
         return cls(columns, masks, Moments.of(spec), tally.n, np.asarray(estimate.frequencies, dtype=float))
 
@@ -120,7 +120,7 @@ def _known(spec: FrequencySpec) -> bool:
 
 @lru_cache(maxsize=256)
 def oracle_for(cells: int, epsilon: float, people: int) -> FrequencySpec:
-    """The oracle with the smallest predicted error for so many cells, among those whose covariance is known.
+    """Return the oracle with the smallest predicted error for so many cells, among those with a known covariance.
 
     >>> [oracle_for(cells, 1.0, 10_000).mechanism for cells in (2, 4, 16, 1000)]
     ['GRR', 'GRR', 'SubsetSelection', 'SubsetSelection']

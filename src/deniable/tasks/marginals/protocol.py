@@ -32,7 +32,7 @@ SETS = form_of(tuple[Names, ...])
 @typed
 @dataclass(frozen=True, kw_only=True)
 class Marginals(Protocol):
-    """How the columns of a table go together: shares of all combinations of ``k`` columns, or of the columns named in ``sets``.
+    """Marginals of a table: shares of all combinations of ``k`` columns, or of the columns named in ``sets``.
 
     ``columns`` maps names to domains or lists of labels. People are split at random into groups, and each group is asked about one view of
     the table (``method``: see ``designs``; "auto" takes the one with the smallest predicted error for ``people``).
@@ -62,23 +62,23 @@ class Marginals(Protocol):
     views: Sequence[Sequence[str]] | None = field(default=None, metadata=wire(form=SETS))
     people: int = 100_000
     why: str = field(default="", init=False, repr=False, compare=False, metadata=UNWRITTEN)
-    """The choice of the method, in a sentence."""
+    """Why the method was chosen, in a sentence."""
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)
         put("epsilon", check_epsilon(self.epsilon))
         put("columns", Columns.of(self.columns))
-        check_whole("people", self.people, 1, fix="say how many people you expect")
+        check_whole("people", self.people, 1, fix="pass the number of people that you expect")
         put("sets", wanted(self.columns, self.k, self.sets))
         put("k", max(map(len, self.wanted)))
         choice = design_for(self.columns, self.wanted, epsilon=self.epsilon, people=self.people, method=self.method, views=self.views)
         put("why", choice.why)
         put("method", choice.chosen.method)
         put("views", tuple(asked.columns for asked in choice.chosen.groups) if self.method == "views" else None)
-        check_feasible(self, "columns, k", fix="take fewer or coarser columns, or name the sets that you need")
+        check_feasible(self, "columns, k", fix="use fewer or coarser columns, or name the sets that you need")
 
     def work(self) -> Work:
-        """What it takes to show every marginal with its covariance, and how any two columns go together."""
+        """The work of computing every marginal with its covariance, and the association of any two columns."""
         cells = [self.columns.cells(names) for names in self.wanted]
         sizes = list(self.columns.sizes.values())
         pairs = [one * other for i, one in enumerate(sizes) for other in sizes[i + 1 :]] if self.k > 1 else []
@@ -143,11 +143,12 @@ def marginals(
     source: Source | None = None,
     progress: Progress | None = None,
 ) -> TableEstimate:
-    """How the columns of a table go together, each person reporting once and privately.
+    """Return the marginals of a table, where each person reports once and privately.
 
     ``table`` is a mapping of columns, or an Arrow, Polars or pandas table; ``columns`` declares the possible values, and is never read off
-    the data, which would give away that somebody holds a rare one. All combinations of ``k`` columns are told, or only the ``sets`` of
-    columns that are named. ``method`` and ``views`` say how people are asked, as in ``Marginals``; left out, so that the error is smallest.
+    the data, which would give away that somebody holds a rare one. The result has all combinations of ``k`` columns, or only the ``sets``
+    of columns that are named. ``method`` and ``views`` say how people are asked, as in ``Marginals``; left out, so that the error is
+    smallest.
 
     >>> from deniable.testing import ReplaySource
     >>> reviews = {"place": ["bar"] * 6000 + ["spa"] * 6000, "mood": (["good"] * 4 + ["bad"] * 2) * 1000 + (["good"] + ["bad"] * 5) * 1000}

@@ -1,4 +1,4 @@
-"""Marginals that nobody was asked about, from those that people were: the most even table that agrees with what is known.
+"""Marginals that nobody was asked about, reconstructed from those that people were asked about: the most even table that fits.
 
 ``max-entropy`` is the table of the largest entropy with all known marginals of the columns (iterative proportional fitting), after these
 were made possible: no share below zero, sums of one, and agreement wherever they share columns. ``least-squares`` is the table with the
@@ -36,19 +36,22 @@ if TYPE_CHECKING:
 TABLES = ("max-entropy", "least-squares")
 AGREEING, FITTING = 30, 200
 CLOSE = 1e-9
-WHY = "stderr: noise only, not what these do not show: no interval"
+WHY = "stderr: noise only, not what the known marginals leave open; no interval is known"
 
 
 def reconstruct(table: TableShares, names: Sequence[str], *, method: str, replicates: int, source: Source | None) -> PeopleEstimate:
-    """The shares of some columns' cells, guessed from all known marginals among them, with the error that noise causes."""
+    """Return the shares of some columns' cells, estimated from all known marginals among them, with the error that noise causes."""
     asked = table.columns.check(names)
     if method not in TABLES:
-        raise ParameterError("method", method, allowed=f"one of {TABLES}", fix="max-entropy has no negative shares")
-    check_whole("replicates", replicates, 2, fix="100 give an error that is good to a tenth")
+        raise ParameterError("method", method, allowed=f"one of {TABLES}", fix="use max-entropy, which has no negative shares")
+    check_whole("replicates", replicates, 2, fix="try 100, which gives the error to within a tenth")
     if not asked or not table.n or table.columns.cells(asked) > MOST_CELLS:
         shown = f"{table.n} people, {table.columns.cells(asked):,} cells"
         raise ParameterError(
-            "columns", shown, allowed=f"somebody who reported, and 2 to {MOST_CELLS:,} cells", fix="ask somebody, or for less"
+            "columns",
+            shown,
+            allowed=f"at least one report, and 2 to {MOST_CELLS:,} cells",
+            fix="collect reports, or reconstruct fewer columns",
         )
     largest = [some for size in range(len(asked), 0, -1) for some in combinations(asked, size) if table.known(some)]
     known = tuple(some for some in largest if not any(set(some) < set(other) for other in largest))
@@ -62,11 +65,11 @@ def reconstruct(table: TableShares, names: Sequence[str], *, method: str, replic
         return fitted(table.columns, asked, known, agreeing(table.columns, known, tables))
 
     drawn = [guess(shares) for shares in _again(groups, replicates, source)]
-    told = ", ".join(" x ".join(some) for some in known)
+    sources = ", ".join(" x ".join(some) for some in known)
     return PeopleEstimate(
         values=table.columns.labels(names),
         law=Unknown(table.n, guess({group: group.frequencies for group in groups}), WHY, np.std(drawn, axis=0, ddof=1)),
-        about=f"{' x '.join(names)}: {table.n:,} people, {method} from {told}",
+        about=f"{' x '.join(names)}: {table.n:,} people, {method} from {sources}",
         guarantee=table.guarantee,
         axes=tuple(names),
         quantity="share",

@@ -1,4 +1,4 @@
-"""Limits for a sum of weighted squares, of which the squares of noisy numbers were added up: phi^2 of a table, for instance.
+"""Limits for a sum of weighted squares of noisy numbers, such as the phi^2 of a table.
 
 Residuals D with covariance C and weights w make Q = sum of w D^2, of which the mean of what noise adds, tr(WC), was subtracted. At a true
 value theta, whose residuals lie in the direction of those that were seen, the estimate has the mean theta and, with t = theta / (what was

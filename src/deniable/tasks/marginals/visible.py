@@ -1,4 +1,4 @@
-"""Which values of a column can be told from zero, and how cells add up to them."""
+"""Which values of a column are visible, that is, clearly above zero, and how cells add up to them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from deniable.tasks.marginals.estimate import MarginalEstimate
 
 VISIBLE = 3.0
-"""A value of a column takes part if its share is so many standard errors above zero: others would be divided by, and are noise."""
+"""The number of standard errors above zero from which a value counts as visible: dividing by smaller shares would amplify noise."""
 
 
 def merged(estimate: MarginalEstimate, axis: int) -> tuple[Array, tuple[str, ...]]:
@@ -30,7 +30,7 @@ def merged(estimate: MarginalEstimate, axis: int) -> tuple[Array, tuple[str, ...
 
 
 def visible(estimate: MarginalEstimate, axis: int, together: Array | None = None) -> tuple[Array, Array]:
-    """The share of each value of one column, or of some together, and whether it can be told from zero."""
+    """Return the share of each value of one column, or of some together, and whether it is clearly above zero."""
     sums = adding(estimate.shape, axis) if together is None else together @ adding(estimate.shape, axis)
     shares = sums @ estimate.frequencies
     cells = estimate.every_cell

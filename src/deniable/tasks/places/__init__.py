@@ -1,4 +1,4 @@
-"""Where people are and how they move, without knowing it of anybody: grids, quadtrees, named places, tracks."""
+"""Where people are and how they move, without tracking anyone: grids, quadtrees, named places, tracks."""
 
 from deniable.removed import explain_removed
 from deniable.tasks.places.box import Box

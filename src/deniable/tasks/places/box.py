@@ -1,4 +1,4 @@
-"""The box that places lie in: declared beforehand, since reading it off people's points would publish the outermost of them."""
+"""The declared box around all places: reading it off people's points would publish the outermost ones."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Box(Plain):
                 raise ParameterError(name, value, allowed="a finite number", fix="write Box(west, south, east, north)")
             object.__setattr__(self, name, float(value))
         if not isinstance(self.plane, bool):
-            raise ParameterError("plane", self.plane, allowed="True or False", fix="leave it out for longitude and latitude")
+            raise ParameterError("plane", self.plane, allowed="True or False", fix="leave out plane for longitude and latitude")
         for low, high in (("west", "east"), ("south", "north")):
             if not getattr(self, low) < getattr(self, high) or not isfinite(getattr(self, high) - getattr(self, low)):
                 pair = (getattr(self, low), getattr(self, high))
@@ -73,29 +73,29 @@ class Box(Plain):
 
     @property
     def frame(self) -> dict[str, Any]:
-        """What a picture of the box says of itself (``Figure``): its ends, and whether they are degrees."""
+        """The frame of a chart of the box (``Figure``): its ends, and whether they are degrees."""
         return {"ends": (self.west, self.south, self.east, self.north), "plane": self.plane}
 
     def contains(self, points: Array) -> Array:
-        """Which points lie inside."""
+        """Return which points lie inside."""
         x, y = points[:, 0], points[:, 1]
         return np.asarray((x >= self.west) & (x <= self.east) & (y >= self.south) & (y <= self.north))
 
     def describe(self) -> str:
-        """The box in a few words."""
+        """Return the box in a few words."""
         kind = "" if not self.plane else ", plane=True"
         return f"Box({self.west:g}, {self.south:g}, {self.east:g}, {self.north:g}{kind})"
 
 
 def is_column(values: Any) -> bool:
-    """True for a column of integers: these are no points, but what people hold, the numbers of their cells."""
+    """True for a column of integers, which are numbers of cells instead of points."""
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return bool(pa.types.is_integer(values.type))
     return isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "iu"
 
 
 def read_points(points: Any) -> Array:
-    """Points as an array of n rows and two columns, x (longitude) first; DomainError for what is none.
+    """Return points as an array of n rows and two columns, x (longitude) first; DomainError for anything else.
 
     They may also be a mapping of two columns, x first.
 
@@ -113,10 +113,10 @@ def read_points(points: Any) -> Array:
     if found.size == 0 and found.ndim <= 2:
         return np.zeros((0, 2))
     if found.ndim != 2 or found.shape[1] != 2:
-        fix = "np.column_stack([longitudes, latitudes]) makes one"
-        raise DomainError("points", f"shape {found.shape}", allowed="one row of two numbers for each person", fix=fix)
+        fix = "make them with np.column_stack([longitudes, latitudes])"
+        raise DomainError("points", f"shape {found.shape}", allowed="pass one row of two numbers for each person", fix=fix)
     good = np.isfinite(found).all(axis=1)
     if not good.all():
         row = int(np.argmin(good))
-        raise DomainError(f"points[{row}]", tuple(found[row]), allowed="two finite numbers", fix="drop the person; nothing was counted")
+        raise DomainError(f"points[{row}]", tuple(found[row]), allowed="two finite numbers", fix="remove this person; nothing was counted")
     return found

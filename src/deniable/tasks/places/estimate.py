@@ -1,4 +1,4 @@
-"""How many people are where: counts of cells with errors, and counts of boxes and polygons from them."""
+"""Maps of people: counts of cells with errors, and counts of boxes and polygons from them."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ class PlacesEstimate(PeopleEstimate):
     # --- what is asked of it ---
 
     def count(self, region: Region) -> NumberEstimate:
-        """The number of people in a box or a polygon, or in several polygons that do not overlap.
+        """Return the number of people in a box or a polygon, or in several polygons that do not overlap.
 
-        Cells that lie partly inside count in proportion to their area inside: people are taken to be spread evenly over a cell. The
+        Cells that lie partly inside count in proportion to their area inside: people are assumed to be spread evenly over a cell. The
         error counts what that gets wrong on average over all places of the people in the cell. The interval does not rest on it: a region
         that goes through a cell holds between nobody and everybody there. Parts of the region outside of the box hold nobody that was
         counted.
@@ -59,21 +59,21 @@ class PlacesEstimate(PeopleEstimate):
         weights = self.grid.covered(region, self.blocks)
         cut = (weights > 0) & (weights < 1)
         held = float(np.maximum(self._whole.point, 0.0)[cut].sum())
-        edge = f"cells on its edge hold {held:,.0f} people, taken to be spread evenly" if cut.any() else None
+        edge = f"cells on its edge hold {held:,.0f} people, assumed to be spread evenly" if cut.any() else None
         return self._number("region", self._whole.linear(weights[None, :]), edge)
 
     @property
     def elsewhere(self) -> NumberEstimate | None:
-        """The people outside of the box, if they were counted."""
+        """The number of people outside of the box, if they were counted."""
         return self._number("elsewhere", self.law.elsewhere) if self.law.outside else None
 
     def nonnegative(self) -> Array:
-        """The nearest counts that are not negative and add up as before (norm-sub). Biased: for maps, not for sums."""
+        """Return the nearest non-negative counts with the same sum (norm-sub). They are biased: use them for maps, not for sums."""
         total = max(float(self.counts.sum()), 0.0)
         return norm_sub(self.counts, total) if total > 0 else np.zeros(len(self.values))
 
     def fine(self) -> Array:
-        """The people in each cell of the fine grid, those of larger cells spread evenly: one row of cells after the other."""
+        """Return the people in each cell of the fine grid, row by row, with larger cells spread evenly."""
         steps = np.zeros((self.grid.rows + 1, self.grid.columns + 1))
         west, south, east, north = self.blocks.T
         level = self._whole.point / ((east - west) * (north - south))
@@ -82,13 +82,13 @@ class PlacesEstimate(PeopleEstimate):
         return np.asarray(steps.cumsum(axis=0).cumsum(axis=1)[: self.grid.rows, : self.grid.columns])
 
     def to_geojson(self) -> dict[str, Any]:
-        """A FeatureCollection: every cell as a polygon, with its count, stderr, low, high and the density by area."""
+        """Return a FeatureCollection: every cell as a polygon, with its count, stderr, low, high and the density by area."""
         from deniable.tasks.places.geojson import cells_to_geojson
 
         return cells_to_geojson(self)
 
     def outlined(self, regions: Mapping[str, Sequence[Polygon]], *, title: str | None = None) -> Chart:
-        """The map with some regions outlined on top, by name. The ``title`` is the headline, unless another is given."""
+        """Return the map with some regions outlined on top, by name. The ``title`` is the headline, unless another is given."""
         from deniable.core.chart import Chart
 
         drawn = dict(self.chart(title=title).to_dict())

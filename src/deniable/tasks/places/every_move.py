@@ -1,4 +1,4 @@
-"""How people move between cells, where everybody reports every move: much is learned, and single visits are protected."""
+"""Movement between cells where each person reports every move: you learn much, and single visits are protected."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ class EveryMove(MemoryProtocol, AboutTracks):
     >>> from deniable.tasks.places.grid import Grid
     >>> asking = EveryMove(grid=Grid(Box(0, 0, 8, 8, plane=True), 8, 8), epsilon=1.0, longest=20)
     >>> asking.guarantee.epsilon, asking.needs
-    (2.0, 'several reports from each person: one about each of their moves')
+    (2.0, 'several reports from each person, one for each move')
     """
 
-    needs: ClassVar[str] = "several reports from each person: one about each of their moves"
+    needs: ClassVar[str] = "several reports from each person, one for each move"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -59,9 +59,9 @@ class EveryMove(MemoryProtocol, AboutTracks):
         )
 
     def statement(self) -> str:
-        """The promise in plain words, with the relaxation that it is."""
-        kind = "Event-level: a relaxation. Single visits are protected; habits, which many visits show, are not."
-        return f"{self.guarantee.statement()}\nTrue answers are {self.guarantee.neighbors}. {kind}"
+        """Return the guarantee in plain words, and how it is weaker than full local privacy."""
+        kind = "Event-level privacy, a weaker guarantee: single visits are protected; habits, which many visits reveal, are not."
+        return f"{self.guarantee.statement()}\nCompared: {self.guarantee.neighbors}. {kind}"
 
     def run(self, values: Any, *, source: Source | None = None, progress: Progress | None = None) -> Flows:
         """Ask a crowd held in memory: ``Tracks``, or a list with the visited cells of each person."""
@@ -69,7 +69,9 @@ class EveryMove(MemoryProtocol, AboutTracks):
         if len(tracks) and int(tracks.moves.max()) > self.longest:
             person = int(tracks.moves.argmax())
             allowed = f"at most longest = {self.longest} moves"
-            raise DomainError(f"tracks[{person}]", int(tracks.moves[person]), allowed=allowed, fix="cut it: each move is paid for")
+            raise DomainError(
+                f"tracks[{person}]", int(tracks.moves[person]), allowed=allowed, fix="shorten the track: each move costs privacy"
+            )
         ends = {name: self.encoders[name].encode_many(tracks, source) for name in ("start", "end")}
         columns = ends | {"move": self.moves.number(*tracks.all_moves())}
         found: dict[str, Any] = {}

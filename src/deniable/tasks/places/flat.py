@@ -1,4 +1,4 @@
-"""Counts of cells without any tree above them: shifted so that they add up to n, with the exact covariance of what oracles report.
+"""Counts of cells without a tree: shifted so that they add up to n, with the exact covariance of the oracles' counts.
 
 Given where everybody is, two counts of an oracle covary by n (c0 + (c1 - c0) (f_i + f_j)), with f the shares of the cells, c1 for people in
 one of the two and c0 for all others. So the covariance of all counts is a diagonal D and what all cells have in common::
@@ -44,7 +44,7 @@ class Flat:
 
     @classmethod
     def of(cls, found: FrequencyEstimate) -> Flat:
-        """What an oracle told about all cells; the shares in the formula are the estimated ones, none below 0 or above 1."""
+        """Return an oracle's counts of all cells; the shares in the formula are the estimated ones, cut to 0 and 1."""
         counts = np.asarray(found.counts, dtype=float)
         if found.n == 0:
             return cls(np.zeros(counts.size), np.zeros(counts.size), 0.0)

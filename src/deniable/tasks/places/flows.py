@@ -1,4 +1,4 @@
-"""Movement between cells as it was estimated: transition probabilities with errors, and tracks made up from them."""
+"""Estimated movement between cells: transition probabilities with errors, and synthetic tracks."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ class Flows(Estimate):
 
     @cached_property
     def matrix(self) -> Array:
-        """The probability of each way out of each cell, in rows that add up to one; where no move was seen, people stay."""
+        """Return the probability of each way out of each cell, in rows that add up to one; where no move was seen, people stay."""
         leaving = self._likely.sum(axis=1, keepdims=True)
         stay = np.zeros_like(self._likely)
         stay[:, self.moves.ways // 2] = 1.0
@@ -191,17 +191,17 @@ class Flows(Estimate):
     def lengths(self) -> Array:
         """The share of tracks with each number of moves, not negative; the last entry is for all longer ones, too.
 
-        At the event level whoever went nowhere is among those with no moves: only the number of moves is public.
+        At the event level, people who went nowhere are among those with no moves: only the number of moves is public.
         """
         return _normal(self._likely_counts("length")[:-1] if self.known is None else self.known)
 
     def tracks(self, count: int, *, source: Source | None = None) -> Tracks:
-        """So many tracks that nobody walked, from the estimates alone: free of further cost.
+        """Return this many synthetic tracks, drawn from the estimates alone at no further privacy cost.
 
         A walk stays in the box. It starts as people start, makes as many moves as they do, and each by the matrix, whatever came before.
         Four times as many are drawn, and kept so that they end as people end.
         """
-        check_whole("count", count, 0, fix="say how many tracks to make")
+        check_whole("count", count, 0, fix="pass the number of tracks to generate")
         walks = DRAWN * count
         longest = len(self.lengths) - 1
         moves = _pick(np.cumsum(self.lengths), walks, source)

@@ -1,4 +1,4 @@
-"""GeoJSON (RFC 7946) in and out: points and regions to count, cells and tracks that were estimated.
+"""GeoJSON (RFC 7946): read points and regions, write estimated cells and tracks.
 
 GeoJSON is about longitudes and latitudes. Boxes of other coordinates are refused, since every program that reads the file would put them on
 the globe.
@@ -30,7 +30,7 @@ NAME = "name"
 
 
 def read_geometries(data: Any) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Geometries and properties of a file, of a text, or of what ``json.loads`` gave."""
+    """Return the geometries and properties of a file, a text, or the result of ``json.loads``."""
     if isinstance(data, PathLike):
         data = Path(data).read_text(encoding="utf-8")
     try:
@@ -50,7 +50,7 @@ def read_geometries(data: Any) -> list[tuple[dict[str, Any], dict[str, Any]]]:
 
 
 def read_geojson_points(data: Any) -> Array:
-    """The points of a GeoJSON document (``data``), one person each, as rows of longitude and latitude; heights are left out.
+    """Return the points of a GeoJSON document (``data``), one person each, as rows of longitude and latitude; heights are left out.
 
     >>> read_geojson_points({"type": "MultiPoint", "coordinates": [[2.35, 48.86], [-87.63, 41.88, 180.0]]}).tolist()
     [[2.35, 48.86], [-87.63, 41.88]]
@@ -58,14 +58,14 @@ def read_geojson_points(data: Any) -> Array:
     found: list[Any] = []
     for geometry, _ in read_geometries(data):
         if geometry["type"] not in ("Point", "MultiPoint"):
-            raise ParameterError("geojson", geometry["type"], allowed="points", fix="read_regions reads polygons")
+            raise ParameterError("geojson", geometry["type"], allowed="points", fix="read polygons with read_regions")
         found += [geometry["coordinates"]] if geometry["type"] == "Point" else geometry["coordinates"]
     return read_points([_position(position) for position in found])
 
 
 @typed
 def read_regions(data: Any, name: str = NAME) -> dict[str, list[Polygon]]:
-    """The polygons of a GeoJSON document (``data``) by the property ``name``, or by their position where they have none.
+    """Return the polygons of a GeoJSON document (``data``) by the property ``name``, or by their position where they have none.
 
     >>> corners = [[0, 0], [4, 0], [4, 3], [0, 0]]
     >>> area = {"type": "Feature", "properties": {"name": "park"}, "geometry": {"type": "Polygon", "coordinates": [corners]}}
@@ -76,11 +76,11 @@ def read_regions(data: Any, name: str = NAME) -> dict[str, list[Polygon]]:
     found: dict[str, list[Polygon]] = {}
     for place, (geometry, properties) in enumerate(read_geometries(data)):
         if geometry["type"] not in ("Polygon", "MultiPolygon"):
-            raise ParameterError("geojson", geometry["type"], allowed="polygons", fix="read_geojson_points reads points")
+            raise ParameterError("geojson", geometry["type"], allowed="polygons", fix="read points with read_geojson_points")
         told = str(properties.get(name, place))
         if told in found:
             raise ParameterError(
-                "name", told, allowed="another name for each region", fix="pass name= for a property that tells them apart"
+                "name", told, allowed="a different name for each region", fix="pass name= for a property that tells them apart"
             )
         parts = [geometry["coordinates"]] if geometry["type"] == "Polygon" else geometry["coordinates"]
         found[told] = [Polygon([[_position(position) for position in ring] for ring in rings]) for rings in parts]
@@ -88,7 +88,7 @@ def read_regions(data: Any, name: str = NAME) -> dict[str, list[Polygon]]:
 
 
 def cells_to_geojson(estimate: PlacesEstimate) -> dict[str, Any]:
-    """A FeatureCollection of all cells of an estimate, each with count, stderr, low, high and the density by area."""
+    """Return a FeatureCollection of all cells of an estimate, each with count, stderr, low, high and the density by area."""
     check_globe(estimate.grid.box)
     low, high = estimate.interval(0.95)
     columns = {"count": estimate.counts, "stderr": estimate.stderr, "low": low, "high": high, "density": estimate.counts / estimate.area}
@@ -101,14 +101,14 @@ def cells_to_geojson(estimate: PlacesEstimate) -> dict[str, Any]:
 
 
 def tracks_to_geojson(tracks: Tracks, grid: Grid) -> dict[str, Any]:
-    """A FeatureCollection of tracks: lines through the middles of a grid's cells, and a point for whoever stayed.
+    """Return a FeatureCollection of tracks: lines through the middles of a grid's cells, and a point for each person who stayed.
 
     Visits must be inside the box.
     """
     check_globe(grid.box)
     if (tracks.cells.size and int(tracks.cells.max()) >= grid.size) or (tracks.starts < 0).any():
         raise ParameterError(
-            "tracks", "visits outside, or none", allowed="visits of cells of the grid", fix="made-up tracks have no others"
+            "tracks", "visits outside, or none", allowed="visits of cells of the grid", fix="use the grid that the tracks were generated on"
         )
     centers = grid.centers
     features = []
@@ -121,9 +121,9 @@ def tracks_to_geojson(tracks: Tracks, grid: Grid) -> dict[str, Any]:
 
 
 def check_globe(box: Box) -> None:
-    """Refuse a box whose coordinates are no degrees."""
+    """Raise unless the coordinates of a box are degrees."""
     if box.plane:
-        fix = "convert them, or use to_arrow() and chart()"
+        fix = "convert the coordinates, or use to_arrow() and chart()"
         raise ParameterError("plane", True, allowed="a box of longitudes and latitudes for GeoJSON", fix=fix)
 
 
@@ -132,6 +132,6 @@ def _position(position: Any) -> list[float]:
     numbers = list(position)[:2] if isinstance(position, list | tuple | np.ndarray) else []
     good = len(numbers) == 2 and all(isinstance(number, int | float) and not isinstance(number, bool) for number in numbers)
     if not good or not (abs(numbers[0]) <= 180 and abs(numbers[1]) <= 90):
-        fix = "longitude comes first; coordinates of other kinds are converted before"
+        fix = "put longitude first, and convert other coordinates beforehand"
         raise ParameterError("position", position, allowed="longitude from -180 to 180, then latitude from -90 to 90", fix=fix)
     return [float(numbers[0]), float(numbers[1])]

@@ -1,4 +1,4 @@
-"""A grid of equal cells over a declared box: from points to the numbers of cells, and back to their bounds."""
+"""A grid of equal cells over a declared box, from points to numbers of cells and back."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ class Grid(Plain):
 
     @property
     def track(self) -> Track:
-        """What a person holds who is asked where they went; ParameterError for a single cell, where nobody moves."""
+        """Return the domain of tracks on this grid; ParameterError for a single cell, where nobody moves."""
         return Track(self.size, outside=self.outside == "count")
 
     def cells(self, points: Any) -> Array:
-        """The cell of each point; ``size`` for those outside, if they are counted. DomainError if they are not."""
+        """Return the cell of each point; for points outside ``size`` if they are counted, otherwise DomainError."""
         found = read_points(points)
         inside = self.box.contains(found)
         if self.outside == "refuse" and not inside.all():
@@ -80,13 +80,13 @@ class Grid(Plain):
         """A column of the numbers of cells, and of ``size`` for elsewhere if that is counted; DomainError for other numbers."""
         found: Array = keys_of(Integers(0, max(self.values - 1, 1)), cells).astype(np.int64)
         if (found >= self.values).any():  # a grid of one cell
-            raise DomainError("cells", 1, allowed="0, the only cell", fix="give the numbers that cells(points) gives")
+            raise DomainError("cells", 1, allowed="0, the only cell", fix="pass the numbers that cells(points) returns")
         return found
 
     def bounds(self, cell: int) -> tuple[float, float, float, float]:
-        """West, south, east and north of a cell."""
+        """Return west, south, east and north of a cell."""
         if isinstance(cell, bool) or not isinstance(cell, int | np.integer) or not 0 <= cell < self.size:
-            raise ParameterError("cell", cell, allowed=f"an integer from 0 to {self.size - 1}", fix="cells(points) tells them")
+            raise ParameterError("cell", cell, allowed=f"an integer from 0 to {self.size - 1}", fix="get the number from cells(points)")
         row, column = divmod(int(cell), self.columns)
         x, y = self._lines
         return float(x[column]), float(y[row]), float(x[column + 1]), float(y[row + 1])
@@ -105,12 +105,12 @@ class Grid(Plain):
 
     @property
     def centers(self) -> Array:
-        """The middle of each cell."""
+        """Return the middle of each cell."""
         x, y = ((lines[:-1] + lines[1:]) / 2 for lines in self._lines)
         return np.column_stack([np.tile(x, self.rows), np.repeat(y, self.columns)])
 
     def covered(self, region: Region, blocks: Array | None = None) -> Array:
-        """The fraction of each cell, or of each block of cells, that lies inside a region."""
+        """Return the fraction of each cell, or of each block of cells, that lies inside a region."""
         fractions = coverage(region, self.box, self.columns, self.rows)
         if blocks is None:
             return fractions.ravel()
@@ -123,13 +123,15 @@ class Grid(Plain):
 
 
 def check_outside(outside: object) -> None:
-    """Refuse what says nothing about points outside of the box."""
+    """Raise unless ``outside`` is "refuse" or "count"."""
     if outside not in OUTSIDE:
-        raise ParameterError("outside", outside, allowed=f"one of {OUTSIDE}", fix='"count" makes everywhere else one more value')
+        raise ParameterError(
+            "outside", outside, allowed=f"one of {OUTSIDE}", fix='use "refuse", or "count" to add one value for everywhere else'
+        )
 
 
 def refuse_point(box: Box, where: str) -> DomainError:
-    """The error for a point outside of the box. It does not tell which point, since errors end up in logs."""
+    """Return the error for a point outside of the box. It does not show the point, since errors end up in logs."""
     fix = 'widen the box, or declare outside="count"; nothing was counted'
     return DomainError(where, "a point outside", allowed=f"points inside {box.describe()}", fix=fix)
 

@@ -1,4 +1,4 @@
-"""What groups of people said about squares of one size each, and how all of it becomes one tree."""
+"""Counts of squares, one size per group of people, joined into one tree."""
 
 from __future__ import annotations
 
@@ -37,20 +37,22 @@ class Level(Plain):
         numbers = (*self.counts, *self.noise, *self.together)
         fitting = len(self.cells) == len(self.counts) == len(self.noise) and len(self.together) == 2
         if not fitting or not all(isfinite(each) for each in numbers):
-            raise ParameterError("measured", len(self.cells), allowed="a count and a variance for each cell", fix="take what close() gave")
+            raise ParameterError(
+                "measured", len(self.cells), allowed="a count and a variance for each cell", fix="pass what close() returned"
+            )
 
     @classmethod
     def of(cls, level: int, cells: tuple[int, ...], estimate: FrequencyEstimate) -> Level:
-        """What a group's estimate says."""
+        """Return the level from a group's estimate."""
         counts = estimate.counts if estimate.n else np.zeros(len(cells))
         noise = np.maximum(estimate.law.variance(np.clip(counts, 0, estimate.n)), 0.0)
         neither, one = estimate.spec.pair_covariances
         return cls(level, estimate.n, cells, tuple(counts.tolist()), tuple(noise.tolist()), (estimate.n * neither, estimate.n * one))
 
     def with_more(self, other: Level) -> Level:
-        """The same squares as told by one more group."""
+        """Return the same squares with the counts of one more group."""
         if (other.level, other.cells) != (self.level, self.cells):
-            raise ParameterError("measured", other.level, allowed=f"the squares of level {self.level}", fix="take what close() gave")
+            raise ParameterError("measured", other.level, allowed=f"the squares of level {self.level}", fix="pass what close() returned")
         pairs = ((self.counts, other.counts), (self.noise, other.noise), (self.together, other.together))
         counts, noise, together = (tuple(np.add(*pair).tolist()) for pair in pairs)
         return Level(self.level, self.n + other.n, self.cells, counts, noise, together)

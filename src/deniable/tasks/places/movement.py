@@ -1,4 +1,4 @@
-"""How people move between cells, without anybody's track: starts, ends, lengths and single moves, each from other people."""
+"""Movement between cells without tracking anyone: starts, ends, lengths and single moves, each from different people."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SHARES = {"start": Fraction(1, 8), "end": Fraction(1, 8), "length": Fraction(1, 
 
 @dataclass(frozen=True, kw_only=True)
 class AboutTracks(Protocol, abstract=True):
-    """What the protocols about tracks share: the grid, the questions, and the oracle of each.
+    """The base of protocols about tracks: the grid, the questions, and the oracle of each.
 
     Moves go at most ``reach`` cells in each direction; farther ones are counted together, as jumps. **Everybody answers**, or silence would
     reveal something: one more start, end and length stand for a person who went nowhere, and with ``outside="count"`` in the grid, one more
@@ -50,7 +50,7 @@ class AboutTracks(Protocol, abstract=True):
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
         if self.grid.size < 2:
-            raise ParameterError("grid", self.grid, allowed="a Grid of two or more cells", fix="in one cell nobody moves")
+            raise ParameterError("grid", self.grid, allowed="a Grid of two or more cells", fix="use a finer grid")
         check_whole("longest", self.longest, 1, MOST_MOVES)
         check_whole("reach", self.reach, 1, FARTHEST)
         check_people(self.people)
@@ -78,8 +78,8 @@ class AboutTracks(Protocol, abstract=True):
 
     @property
     def exposed(self) -> str:
-        """What taking part shows, whatever the question."""
-        inside = ", and that the whole track lies inside the box: a person who leaves it cannot answer"
+        """What taking part reveals, for every question."""
+        inside = ", and that the whole track lies inside the box, since a person who leaves it cannot answer"
         return inside if self.grid.outside == "refuse" else ""
 
 
@@ -105,7 +105,7 @@ class Movement(AboutTracks):
     """
 
     derived: ClassVar[tuple[str, ...]] = ("domain",)
-    """What a device holds: it looks there whether everybody can answer."""
+    """The domain of what a device holds: the device checks there whether everyone can answer."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -134,10 +134,10 @@ class Movement(AboutTracks):
         )
 
     def statement(self) -> str:
-        """The promise in plain words, with what is compared."""
-        kind = "User-level: the whole track is protected, with no relaxation of local privacy."
-        return f"{self.guarantee.statement()}\nTrue answers are {self.guarantee.neighbors}. {kind}"
+        """Return the guarantee in plain words, with what is compared."""
+        kind = "User-level privacy: the whole track is protected, with full local privacy."
+        return f"{self.guarantee.statement()}\nCompared: {self.guarantee.neighbors}. {kind}"
 
     def read(self, values: Any) -> Any:
-        """Return everybody's visits, from ``Tracks`` or from a list or column with the visited cells of each person."""
+        """Return everyone's visits, from ``Tracks`` or from a list or column with the visited cells of each person."""
         return visits_of(self.domain, values)

@@ -93,7 +93,7 @@ class NamedPlaces(PeopleEstimate):
         return cls(taxonomy=taxonomy, values=list(taxonomy.leaves), law=law, about=about, guarantee=guarantee)
 
     def count(self, region: str) -> NumberEstimate:
-        """The number of people in a region. Those who declared it, or a region inside it, are counted without error."""
+        """Return the number of people in a region. Those who declared it, or a region inside it, are counted without error."""
         first, end = self.taxonomy.span(region)
         places = np.arange(self.law.places)
         law = self.law.linear(((places >= first) & (places < end)).astype(float)[None, :])

@@ -1,4 +1,4 @@
-"""Personal privacy: everybody says which region they do not mind revealing, and how well places inside it are to be hidden."""
+"""Personal privacy: each person declares a region that they do not mind revealing, and an epsilon for places inside it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from deniable.tasks.places.taxonomy import Taxonomy
 
 EXPOSED = (
     "that the person took part, the declared region and the declared epsilon. "
-    "The region is public: declare one that you would tell anyone, before you know where you will be in it"
+    "The region is public: declare one that you would share with anyone, before you know where in it you will be"
 )
 ROW = form_of(tuple[str, float, int])
 DECLARED = Form(
@@ -39,22 +39,22 @@ DECLARED = Form(
 )
 """How declarations are written: a row for each pair of a region and an epsilon, with the number of people."""
 RELAXATION = (
-    "This is a relaxation of local privacy (personalized: safe regions). Places inside the declared region are hidden among each other, "
-    "and that the person is inside the region is not hidden at all."
+    "This is weaker than full local privacy (personalized privacy with safe regions). Places inside the declared region are hidden among "
+    "each other, but the report reveals that the person is inside the region."
 )
 
 
 @typed
 @dataclass(frozen=True, kw_only=True)
 class PersonalPlaces(MemoryProtocol):
-    """How many people are at each place of a taxonomy, if everybody sets their own privacy (PSDA, personalized local privacy).
+    """Count people at each place of a taxonomy, where each person sets their own privacy (PSDA, personalized local privacy).
 
     ``declared`` says how many people declared each pair of a region and an epsilon. Groups are made of that alone, with at most ``most``
     oracles, each over the places of one region. Nobody is asked about a smaller region than declared, or with a larger epsilon.
 
-    Guarantee: for any two places **inside the region that a person declared**, no report is more than e^epsilon times as likely from one
-    as from the other, with the epsilon that the person declared. Region and epsilon themselves are public. Whoever declares a single place
-    reveals it. This is a relaxation of local privacy, which is about any two places; it is not geo-indistinguishability.
+    Guarantee: for any two places **inside the region that a person declared**, no report is more than e^epsilon times as likely from one as
+    from the other, with the epsilon that the person declared. Region and epsilon themselves are public. A person who declares a single
+    place reveals it. This is a relaxation of local privacy, which is about any two places; it is not geo-indistinguishability.
 
     Estimator: the sum over the groups of their unbiased counts, each group's adding up to its people; places outside of a group's
     region get exactly nothing from it. So a region that holds the declared regions of some people counts them without error.
@@ -74,7 +74,9 @@ class PersonalPlaces(MemoryProtocol):
     most: int = 32
     oracle: str = "auto"
 
-    needs: ClassVar[str] = "a question for each person by the region and the epsilon that they declared; rounds draw who is asked what"
+    needs: ClassVar[str] = (
+        "a question for each person that depends on the region and epsilon they declared, while rounds draw who is asked what"
+    )
     result: ClassVar[str] = "places"
 
     def __post_init__(self) -> None:
@@ -84,19 +86,19 @@ class PersonalPlaces(MemoryProtocol):
             self.taxonomy.span(region)
             check_epsilon(epsilon)
             if type(people) is not int or people < 0:
-                raise ParameterError("declared", people, allowed="how many people declared this", fix="count in whole numbers")
+                raise ParameterError("declared", people, allowed="how many people declared this", fix="pass a whole number")
         declared = {(region, float(epsilon)): people for (region, epsilon), people in self.declared.items()}
         object.__setattr__(self, "declared", dict(sorted(declared.items())))
 
     @classmethod
     def of(cls, taxonomy: Taxonomy, regions: Any, epsilons: Any, *, most: int = 32, oracle: str = "auto") -> PersonalPlaces:
-        """For a crowd whose declarations are at hand: a column of regions and one of epsilons."""
+        """Return the protocol for a crowd with known declarations: a column of regions and one of epsilons."""
         pairs, _ = _pairs(taxonomy, regions, epsilons)
         return cls(taxonomy=taxonomy, declared={pair: count for pair, count in pairs.items() if count}, most=most, oracle=oracle)
 
     @cached_property
     def groups(self) -> tuple[RegionGroup, ...]:
-        """Who answers together."""
+        """The groups of people who answer together."""
         return grouped(self.taxonomy, dict(self.declared), self.most)
 
     @cached_property
@@ -105,10 +107,10 @@ class PersonalPlaces(MemoryProtocol):
 
     @typed
     def group_of(self, region: str, epsilon: float) -> int:
-        """The group of whoever declared a region and an epsilon; ParameterError if nobody was expected to."""
+        """Return the group of people who declared a region and an epsilon; ParameterError if the pair was not expected."""
         place = self._group_of.get((region, float(epsilon)))
         if place is None:
-            raise ParameterError("region, epsilon", (region, epsilon), allowed="a pair in declared", fix="add it there, and group again")
+            raise ParameterError("region, epsilon", (region, epsilon), allowed="a pair from declared", fix="add the pair to declared")
         return place
 
     @cached_property
@@ -122,7 +124,7 @@ class PersonalPlaces(MemoryProtocol):
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised to everyone: the largest epsilon that anybody declared."""
+        """The guarantee for everyone: the largest declared epsilon."""
         unit = "one report about one place inside the declared region; epsilon is the largest that anyone declared"
         near = "any two places of one person inside the region that the person declared"
         most = max((epsilon for _, epsilon in self.declared), default=0.0)
@@ -130,7 +132,7 @@ class PersonalPlaces(MemoryProtocol):
 
     @typed
     def guarantee_for(self, region: str, epsilon: float) -> Guarantee:
-        """What is promised to a person who declared a region and an epsilon."""
+        """Return the guarantee for a person who declared a region and an epsilon."""
         self.group_of(region, epsilon)
         near = f"any two places of one person inside {region!r}, the region that the person declared"
         return Guarantee(
@@ -138,17 +140,19 @@ class PersonalPlaces(MemoryProtocol):
         )
 
     def statement(self, region: str, epsilon: float) -> str:
-        """The promise in plain words, with the relaxation that it is."""
+        """Return the guarantee in plain words, and how it is weaker than full local privacy."""
         promise = self.guarantee_for(region, epsilon)
-        return f"{promise.statement()}\nTrue answers are {promise.neighbors}. {RELAXATION}"
+        return f"{promise.statement()}\nCompared: {promise.neighbors}. {RELAXATION}"
 
     @typed
     def answer(self, place: str, region: str, epsilon: float, source: Source = SYSTEM) -> tuple[int, Any]:
-        """One person's group and report; None as the report where the group's region is one place."""
+        """Return one person's group and report; the report is None where the group's region is one place."""
         start, end = self.taxonomy.span(region)
         leaf = int(self.taxonomy.places([place])[0])
         if not start <= leaf < end:
-            raise DomainError("place", place, allowed=f"a place inside {region!r}, as declared", fix="declare a region that holds it")
+            raise DomainError(
+                "place", place, allowed=f"a place inside {region!r}, as declared", fix="declare a region that contains the place"
+            )
         number = self.group_of(region, epsilon)
         spec, first = self.specs[number], self.taxonomy.span(self.groups[number].region)[0]
         return number, None if spec is None else spec.randomize(leaf - first, source)
@@ -178,20 +182,25 @@ class PersonalPlaces(MemoryProtocol):
         return self.estimate(tallies)
 
     def estimate(self, tallies: Mapping[int, Tally | int]) -> NamedPlaces:
-        """The counts behind the groups' tallies; for a group of one place, the number of its people."""
+        """Return the counts from the groups' tallies; for a group of one place, from the number of its people."""
         if set(tallies) != set(range(len(self.groups))):
             allowed = f"one for each of {len(self.groups)} groups"
-            raise ProtocolError("tallies", sorted(tallies), allowed=allowed, fix="tally every group once")
+            raise ProtocolError("tallies", sorted(tallies), allowed=allowed, fix="pass one tally for each group")
         parts = []
         for place, spec in enumerate(self.specs):
             tally, (start, _) = tallies[place], self.taxonomy.span(self.groups[place].region)
             if spec is None or not isinstance(tally, Tally):
                 if type(tally) is not int or tally < 0 or spec is not None:
-                    raise ProtocolError("tallies", tally, allowed="a Tally, or a number of people for one place", fix="tally the group")
+                    raise ProtocolError(
+                        "tallies",
+                        tally,
+                        allowed="a Tally, or a number of people for one place",
+                        fix="pass the tally of the group's reports",
+                    )
                 parts.append((start, Flat.known(np.array([float(tally)]))))
             else:
                 parts.append((start, Flat.of(spec.estimate(tally))))
-        return NamedPlaces.of(self.taxonomy, parts, f"{len(parts)} groups of people with privacy of their own", self.guarantee)
+        return NamedPlaces.of(self.taxonomy, parts, f"{len(parts)} groups of people with personal privacy", self.guarantee)
 
 
 def _pairs(taxonomy: Taxonomy, regions: Any, epsilons: Any) -> tuple[dict[tuple[str, float], int], Array]:

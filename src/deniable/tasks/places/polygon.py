@@ -1,4 +1,4 @@
-"""Regions to count in: boxes and polygons, and how much of each cell of a grid they cover."""
+"""Regions to count people in: boxes and polygons, and how much of each grid cell they cover."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Polygon:
 
 
 Region = Box | Polygon | Sequence[Polygon]
-"""What can be counted in."""
+"""The types of regions."""
 
 
 def edges_of(region: Region) -> Array:
@@ -77,9 +77,9 @@ def edges_of(region: Region) -> Array:
     if isinstance(region, Sequence) and region and all(isinstance(part, Polygon) for part in region):
         edges = np.concatenate([part.edges for part in region])
         if _crossing(edges):
-            raise ParameterError("region", f"{len(region)} polygons", allowed="polygons that do not overlap", fix="join them first")
+            raise ParameterError("region", f"{len(region)} polygons", allowed="polygons that do not overlap", fix="join the polygons first")
         return edges
-    raise ParameterError("region", region, allowed="a Box, a Polygon, or a list of polygons", fix="read_regions reads GeoJSON")
+    raise ParameterError("region", region, allowed="a Box, a Polygon, or a list of polygons", fix="read GeoJSON with read_regions")
 
 
 def coverage(region: Region, box: Box, columns: int, rows: int) -> Array:
@@ -138,7 +138,7 @@ def _area(ring: Array) -> float:
 
 
 def _crossing(edges: Array) -> bool:
-    """Whether any two edges cross; those that only touch do not."""
+    """True if any two edges cross; edges that only touch do not cross."""
     a, b = edges[:, :2], edges[:, 2:]
     for start in range(0, len(edges), _BLOCK):
         c, d = a[start : start + _BLOCK, None], b[start : start + _BLOCK, None]

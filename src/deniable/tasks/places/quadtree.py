@@ -1,4 +1,4 @@
-"""Squares within squares: every level of a quadtree is asked about, or only what is dense is looked at more closely."""
+"""Quadtrees: ask about every level, or ask in rounds and split only dense squares."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class QuadTreeState(State):
 @typed
 @dataclass(frozen=True, kw_only=True)
 class QuadTree(Protocol):
-    """How many people are where, from squares of several sizes.
+    """Count people on a map by squares of several sizes.
 
     People are split at random into groups, one for each level, and each names the square of that level that they are in. Squares add up to
     larger ones, so least squares makes all levels agree. With ``adaptive=True`` the groups are asked one after another, and only squares
@@ -85,7 +85,7 @@ class QuadTree(Protocol):
     """
 
     box: Box
-    """Where people may be."""
+    """The box that people are in."""
     depth: int
     """How often squares are split in four: the smallest are 2^-depth of the box wide."""
     epsilon: float
@@ -93,32 +93,32 @@ class QuadTree(Protocol):
     adaptive: bool = False
     oracle: str = "auto"
     outside: str = "refuse"
-    """What becomes of a point outside of the box: "refuse", or "count" all of them together."""
+    """What happens to a point outside of the box: "refuse", or "count" all of them together."""
     levels: tuple[int, ...] = None  # type: ignore[assignment]  # resolved below
     state: QuadTreeState = field(default=QuadTreeState(), repr=False, metadata=STATE)
     derived: ClassVar[tuple[str, ...]] = ("domain",)
-    """What a device holds: it looks there whether everybody can answer."""
+    """The domain of what a device holds: the device checks there whether everyone can answer."""
     result: ClassVar[str] = "places"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
-        check_whole("depth", self.depth, 1, DEEPEST, fix="8 makes 256 cells on a side")
+        check_whole("depth", self.depth, 1, DEEPEST, fix="try 8, which makes 256 cells on a side")
         if not isinstance(self.adaptive, bool):
-            raise ParameterError("adaptive", self.adaptive, allowed="True or False", fix="True asks in rounds")
+            raise ParameterError("adaptive", self.adaptive, allowed="True or False", fix="pass True to ask in rounds")
         check_people(self.people)
         Grid(self.box, 1, 1, self.outside)  # its checks are ours
         if self.levels is None:
             object.__setattr__(self, "levels", tuple(range(min(FIRST, self.depth) if self.adaptive else 1, self.depth + 1)))
         rising = all(type(level) is int for level in self.levels) and all(low < high for low, high in pairwise((0, *self.levels)))
         if not rising or not self.levels or self.levels[-1] != self.depth:
-            allowed = f"rising integers from 1 on, the last one {self.depth}"
-            raise ParameterError("levels", self.levels, allowed=allowed, fix="leave them out for all levels")
+            allowed = f"increasing integers from 1 on, the last one {self.depth}"
+            raise ParameterError("levels", self.levels, allowed=allowed, fix="leave out levels to use all of them")
         measured, cells = self.state.measured, self.state.cells
         before = self.levels[: len(measured)] if len(measured) < len(self.levels) else ()
         known = tuple(level.level for level in measured) == before and (bool(before) or not cells)
         if not known or (before and not self.adaptive) or any(low >= high for low, high in pairwise(cells)):
-            raise ParameterError("measured", len(measured), allowed="the rounds before this one", fix="take what close() gave")
-        check_feasible(self, "depth, levels", fix="split less often, or in rounds: adaptive=True")
+            raise ParameterError("measured", len(measured), allowed="the rounds before this one", fix="pass what close() returned")
+        check_feasible(self, "depth, levels", fix="use a smaller depth, or adaptive=True")
 
     def work(self) -> Work:
         most = [1 << 2 * level for level in self.levels]
@@ -149,7 +149,7 @@ class QuadTree(Protocol):
         return np.where(cells == self.grid.size, np.uint64(1 << 2 * self.depth), interleaved(column, row))
 
     def read(self, values: Any) -> Any:
-        """Return everybody's code, from points in rows of x and y or in two columns, or from a column of integers: the grid's cells.
+        """Return everyone's code, from points in rows of x and y or in two columns, or from a column of integers: the grid's cells.
 
         What it has returned stays as it is; no other array is taken for codes, since cells are integers, too.
         """
@@ -175,7 +175,7 @@ class QuadTree(Protocol):
 
     @property
     def last(self) -> bool:
-        """Whether no square was dense, so that everybody left is asked about the squares of the round before."""
+        """True if no square was dense, so that everyone left is asked about the squares of the last round."""
         return bool(self.state.measured) and not self.state.cells
 
     @property

@@ -1,7 +1,8 @@
-"""Which people answer together, so that few oracles run: by what they declared, and by nothing else.
+"""Groups of people who answer together, by their declarations only, so that few oracles run.
 
-Whoever declared a region and an epsilon may always be asked about a larger region, or with a smaller epsilon: both protect more. So groups
-can be joined under the smallest region that holds both, with the smaller epsilon. It costs accuracy, and the cheapest pair goes first.
+A person who declared a region and an epsilon may always be asked about a larger region, or with a smaller epsilon: both protect more. So
+groups can be joined under the smallest region that holds both, with the smaller epsilon. It costs accuracy, and the cheapest pair goes
+first.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def grouped(taxonomy: Taxonomy, declared: dict[Declared, int], most: int) -> tup
     if len(alive) > MOST_DECLARED:
         allowed = f"at most {MOST_DECLARED} different pairs of a region and an epsilon"
         raise ParameterError(
-            "declared", f"{len(alive)} pairs", allowed=allowed, fix="offer a list of epsilons, or larger regions, to choose from"
+            "declared", f"{len(alive)} pairs", allowed=allowed, fix="let people choose from a list of epsilons, or from larger regions"
         )
     pairs = (
         [(cost(one, other), one.declared, other.declared) for one, other in combinations(alive.values(), 2)] if len(alive) > most else []

@@ -39,14 +39,16 @@ class Taxonomy(Plain):
         good = not isinstance(leaves, str) and all(isinstance(leaf, str) and all(leaf.split("/")) for leaf in leaves)
         if not good or not len(leaves) or len(set(leaves)) < len(leaves):
             allowed = "different paths such as 'US/Illinois/Chicago/Loop', no part of them empty"
-            raise ParameterError("leaves", leaves, allowed=allowed, fix="name every place once")
+            raise ParameterError("leaves", leaves, allowed=allowed, fix="name each place once")
         paths = sorted(tuple(leaf.split("/")) for leaf in leaves)
         object.__setattr__(self, "leaves", tuple("/".join(path) for path in paths))
         inner = {path[:depth] for path in paths for depth in range(1, len(path))}
         both = sorted("/".join(path) for path in inner & set(paths))
         if both or any(path == (EVERYWHERE,) for path in inner | set(paths)):
             name = both[0] if both else EVERYWHERE
-            raise ParameterError("leaves", name, allowed="places that hold no other place", fix=f"rename it, as in {name + '/center'!r}")
+            raise ParameterError(
+                "leaves", name, allowed="places that hold no other place", fix=f"rename it, for example to {name + '/center'!r}"
+            )
 
     def __repr__(self) -> str:
         return f"Taxonomy({len(self.leaves)} places in {len(self.nodes)} regions)"
@@ -69,13 +71,15 @@ class Taxonomy(Plain):
         return tuple(self._spans)
 
     def span(self, region: str) -> tuple[int, int]:
-        """Where the leaves of a region begin, and where they end; ParameterError if there is no such region."""
+        """Return where the leaves of a region start and end; ParameterError if there is no such region."""
         if region not in self._spans:
-            raise ParameterError("region", region, allowed=f"one of {len(self.nodes)} regions, as in {self.nodes[-1]!r}", fix="see nodes")
+            raise ParameterError(
+                "region", region, allowed=f"one of {len(self.nodes)} regions, for example {self.nodes[-1]!r}", fix="see nodes"
+            )
         return self._spans[region]
 
     def common(self, one: str, other: str) -> str:
-        """The smallest region that holds one and the other.
+        """Return the smallest region that contains both.
 
         >>> town = Taxonomy(["north/hill/top", "north/mill", "south/lake"])
         >>> town.common("north/hill/top", "north/mill"), town.common("north", "south/lake"), town.common("north", "north/mill")
@@ -102,9 +106,7 @@ class Taxonomy(Plain):
         found = column if isinstance(column, np.ndarray) and column.dtype.kind in "iu" else None
         if found is not None:
             if found.ndim != 1 or (found.size and not 0 <= int(found.min()) <= int(found.max()) < len(labels)):
-                raise DomainError(
-                    name, found[:5], allowed=f"integers from 0 to {len(labels) - 1}", fix="they are positions in the taxonomy"
-                )
+                raise DomainError(name, found[:5], allowed=f"integers from 0 to {len(labels) - 1}", fix="pass positions in the taxonomy")
             return found.astype(np.int64)
         known = (
             Categories(*labels) if len(labels) > 1 else Categories(*labels, f"{labels[0]}/")

@@ -14,8 +14,8 @@ from deniable.tasks.places.grid import Grid, refuse_point
 class Tracks(Visits):
     """All visited cells in one column, person after person; person i's are those from ``offsets[i]`` to ``offsets[i + 1]``.
 
-    A track of k moves has k + 1 visits; staying in a cell is a move, too. Whoever went nowhere has no visits and no moves. Visits outside
-    of the box have the number after the last cell, if the grid counts them.
+    A track of k moves has k + 1 visits; staying in a cell is a move, too. A person who went nowhere has no visits and no moves. Visits
+    outside of the box have the number after the last cell, if the grid counts them.
 
     >>> from deniable.tasks.places.box import Box
     >>> tracks = Tracks.of(Grid(Box(0, 0, 4, 1, plane=True), 4, 1), [[(0.5, 0.5), (1.5, 0.5), (1.6, 0.5)], [(3.5, 0.5)]])
@@ -42,11 +42,11 @@ class Tracks(Visits):
         return len(self)
 
     def to_geojson(self, grid: Grid) -> dict[str, Any]:
-        """A FeatureCollection: lines through the middles of the grid's cells, and a point for whoever stayed. Nobody may be outside."""
+        """Return a FeatureCollection: lines through the middles of cells, and a point for each person who stayed. All must be inside."""
         from deniable.tasks.places.geojson import tracks_to_geojson
 
         return tracks_to_geojson(self, grid)
 
     def __repr__(self) -> str:
-        told = f" of {self.moves.min()} to {self.moves.max()} moves" if self.people else ""
-        return f"{self.people:,} tracks{told}"
+        moves = f" of {self.moves.min()} to {self.moves.max()} moves" if self.people else ""
+        return f"{self.people:,} tracks{moves}"

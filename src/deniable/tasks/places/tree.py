@@ -44,9 +44,11 @@ class MeasuredTree:
         nodes = np.arange(self.parents.size)
         right = self.parents.size and self.parents[0] == 0 and np.all(self.parents[1:] < nodes[1:]) and np.all(self.parents >= 0)
         if not right or not self.measured.size == self.variance.size == nodes.size or not np.all(self.variance >= 0):
-            raise ParameterError("parents", self.parents[:5], allowed="parents before their children", fix="the root comes first")
+            raise ParameterError("parents", self.parents[:5], allowed="parents before their children", fix="put the root first")
         if np.isinf(self.variance[self.leaves]).any():
-            raise ParameterError("variance", "an infinite one of a leaf", allowed="leaves that were measured", fix="cut the tree there")
+            raise ParameterError(
+                "variance", "an infinite one of a leaf", allowed="leaves that were measured", fix="cut the tree above the leaf"
+            )
 
     @cached_property
     def leaves(self) -> Array:

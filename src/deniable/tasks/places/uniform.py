@@ -1,4 +1,4 @@
-"""People counted on a grid of equal cells: each names a cell once, by the oracle with the smallest error."""
+"""Counts on a grid of equal cells: each person reports a cell once, by the oracle with the smallest error."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from deniable.tasks.places.grid import Grid, single_blocks
 
 CELL = "cell"
 """The name of the question."""
-NOTHING_ASKED = Guarantee(epsilon=0.0, unit="taking part: there is one cell only, and nothing is asked")
+NOTHING_ASKED = Guarantee(epsilon=0.0, unit="taking part: there is only one cell, so nothing is asked")
 
 
 @typed
 @dataclass(frozen=True, kw_only=True)
 class UniformGrid(Protocol):
-    """How many people are in each cell of a grid.
+    """Count people in each cell of a grid.
 
     A device holds the number of the cell that its owner is in (``grid.cells`` of the point), and reports it once. A single cell asks
     nothing: ``run`` counts the people, and there is no round to open.
@@ -68,7 +68,7 @@ class UniformGrid(Protocol):
     people: int = 100_000
     oracle: str = "auto"
     derived: ClassVar[tuple[str, ...]] = ("domain",)
-    """What a device holds: it looks there whether everybody can answer."""
+    """The domain of what a device holds: the device checks there whether everyone can answer."""
     result: ClassVar[str] = "places"
 
     def __post_init__(self) -> None:
@@ -89,12 +89,14 @@ class UniformGrid(Protocol):
     def domain(self) -> IndexRange:
         """The cells, and everywhere else if that is counted; ParameterError for a single cell, where there is nothing to ask."""
         if self.grid.values < 2:
-            raise ParameterError("grid", "one cell", allowed="two or more values to tell apart", fix="run() counts one cell by itself")
+            raise ParameterError(
+                "grid", "one cell", allowed="two or more values to tell apart", fix="use run(), which counts a single cell without asking"
+            )
         return IndexRange(self.grid.values)
 
     @cached_property
     def spec(self) -> FrequencySpec:
-        """The oracle that everybody reports by."""
+        """The oracle of every report."""
         return quick_oracle(self.oracle, self.domain.size, self.epsilon, self.people)
 
     def open(self) -> Round:
@@ -109,11 +111,11 @@ class UniformGrid(Protocol):
     def guarantee(self) -> Guarantee:
         if self.grid.values < 2:
             return NOTHING_ASKED
-        inside = ", and is inside the box: a person elsewhere has no answer" if self.grid.outside == "refuse" else ""
+        inside = ", and is inside the box, since a person elsewhere cannot answer" if self.grid.outside == "refuse" else ""
         return replace(self.spec.guarantee, unit="one report about one cell of the grid", exposed=TOOK_PART + inside)
 
     def read(self, values: Any) -> Any:
-        """Return everybody's cell, from points in rows of x and y or in two columns; a column of integers is cells."""
+        """Return everyone's cell, from points in rows of x and y or in two columns; a column of integers is cells."""
         return self.grid.checked(values) if is_column(values) else self.grid.cells(values)
 
     def run(self, values: Any, *, source: Source | None = None, progress: Progress | None = None) -> PlacesEstimate:

@@ -1,4 +1,4 @@
-"""Planning before any data is collected: what each mechanism tells, what it costs, and what liars can do."""
+"""Plans before you collect any data: the error of each mechanism, its cost, and the effect of false reports."""
 
 from deniable.removed import explain_removed
 from deniable.tasks.plan.counts import plan

@@ -1,20 +1,20 @@
-"""Planning a count before any data is collected: for every oracle side by side, what it tells, what it costs and what liars can do.
+"""Plan a count before you collect any data: the error, the cost and the effect of false reports, for every oracle side by side.
 
 All figures are closed forms of the specs, or found by bisection on them. For n people, at an epsilon, over d values::
 
     error         the standard error of a count, averaged (in the square) over the values
     frequency     the same for a frequency: error / n
-    people        how many people make the standard error of a frequency what is aimed at
-    epsilon       the epsilon at which n people do
+    people        how many people give the standard error of a frequency that you aim for
+    epsilon       the epsilon at which n people give it
     detectable    z s / n: z the normal quantile of 1 - 0.05 / d, s the standard error of the count of a value that nobody holds
     bits          of a report; device: random words for it; server: steps of about a nanosecond to count all n
-    guess         how often an observer of one report guesses the value, at most, if all values are equally likely
-    influence     how far one report, true or made up, can move one count
-    liars         how far one made-up report in a hundred can raise the frequency of a value that nobody holds: influence / 100
+    guess         how often someone who sees one report guesses the value at most, if all values are equally likely
+    influence     how far one report, true or false, can move one count
+    liars         how far 1 % of false reports can raise the frequency of a value that nobody holds: influence / 100
 
-z s is the threshold that all values which nobody holds stay below, 95 % of the time by the normal law; one that a ``detectable`` share
-holds is above it half of the time. A share above 1 says that nothing can be told from zero. Where the domain is too large to list, d
-stands for 10,000 candidates.
+z s is the threshold that all values which nobody holds stay below in 95 % of surveys, by the normal law. A value held by a
+``detectable`` share is above it half of the time. If ``detectable`` is above 1, no value can be told apart from zero. Where the
+domain is too large to list, d stands for 10,000 candidates.
 """
 
 from __future__ import annotations
@@ -46,24 +46,26 @@ def plan(
     error: float | None = None,
     oracles: Iterable[str] | None = None,
 ) -> Plan:
-    """What n people at this epsilon can tell about a domain, for every oracle or for those named.
+    """Return what n people at this epsilon show about a domain, for every oracle or for those you name.
 
-    ``error`` is the standard error of a frequency that is aimed at; then the people and the epsilon that it needs are found, too.
+    ``error`` is the standard error of a frequency that you aim for; the plan then shows the people and the epsilon that it needs.
     """
     check_people(n)
     if error is not None and not (isinstance(error, float | int) and 1e-9 <= error < 1):
         allowed = "a number between 0 and 1, at least 1e-9"
-        raise ParameterError("error", error, allowed=allowed, fix="0.001 is a tenth of a percentage point")
+        raise ParameterError("error", error, allowed=allowed, fix="try 0.001, a tenth of a percentage point")
     known = sorted(name for name, cls in MECHANISMS.items() if issubclass(cls, FrequencySpec))
     names = known if oracles is None else [oracles] if isinstance(oracles, str) else list(oracles)
     for name in names:
         if name not in known:
-            raise ParameterError("oracles", name, allowed=f"one of {known}", fix="check the spelling, or leave it out for all of them")
+            raise ParameterError("oracles", name, allowed=f"one of {known}", fix="check the spelling, or leave out oracles to compare all")
     able, left_out = oracles_for(dict.fromkeys(names), epsilon=epsilon, domain_size=domain_size, domain=domain)
-    left_out += [f"{spec.mechanism} cannot tell so many values apart" for spec in able if predicted_error(spec, n) == inf]
+    left_out += [f"{spec.mechanism} cannot distinguish so many values" for spec in able if predicted_error(spec, n) == inf]
     able = [spec for spec in able if predicted_error(spec, n) < inf]
     if not able:
-        raise ParameterError("oracles", names, allowed=f"oracles for this domain and epsilon: {'; '.join(left_out)}", fix="name others")
+        raise ParameterError(
+            "oracles", names, allowed=f"oracles for this domain and epsilon: {'; '.join(left_out)}", fix="name other oracles"
+        )
     specs = tuple(sorted(able, key=lambda spec: predicted_error(spec, n)))
     asked = specs[0].domain
     return Plan(
@@ -98,7 +100,7 @@ def _columns(specs: Sequence[FrequencySpec], n: int, error: float | None) -> dic
 
 
 def _error_at(n: int, spec: FrequencySpec, *, epsilon: float | None = None, domain_size: int | None = None) -> float:
-    """The standard error of a frequency by a spec at another epsilon or with another number of values."""
+    """Return the standard error of a frequency by a spec at another epsilon or with another number of values."""
     asked: dict[str, Any] = {"domain_size": domain_size} if domain_size else {"domain": spec.domain}
     able, _ = oracles_for([spec.mechanism], epsilon=epsilon or spec.epsilon, **asked)
     return predicted_error(able[0], n) / n if able else inf

@@ -1,4 +1,4 @@
-"""The figures behind a plan of counts: what one oracle needs, shows, and lets liars do; and the search for the smallest epsilon."""
+"""The figures behind a plan of counts: what one oracle needs and shows, how far false reports move it, and the smallest epsilon."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from deniable.local.oracle_choice import asked, oracles_for, planned_variance, p
 from deniable.tasks.checks import check_whole
 
 ALPHA = 0.05
-"""How often any value that nobody holds may seem to be held."""
+"""The family-wise false-positive rate: the chance that any value seems to be held although nobody holds it."""
 EPSILON_DIGITS = 1e-6
-"""How near to the smallest epsilon the one that is found is, relatively."""
+"""The relative precision of the epsilon found."""
 ONE_REPORT = "One report at this epsilon"
-"""What the verdict of a plan is about."""
+"""What the verdict of a plan describes."""
 
 
 @typed
 def people_needed(spec: FrequencySpec, error: float) -> int | None:
-    """How many people's reports by a spec make the standard error of a frequency at most ``error``; None if no number does.
+    """Return how many people it takes for a standard error of a frequency of at most ``error``; None if no number is enough.
 
     >>> from deniable.client import HCMS, OUE
     >>> people_needed(OUE(domain_size=128, epsilon=1.0), 0.01), people_needed(HCMS(domain_size=128, epsilon=1.0), 0.0001)
@@ -39,10 +39,10 @@ def people_needed(spec: FrequencySpec, error: float) -> int | None:
 
 @typed
 def epsilon_needed(spec: FrequencySpec, n: int, error: float) -> float | None:
-    """The epsilon at which n people make the standard error of a frequency at most ``error``, by bisection; None if there is none.
+    """Return the epsilon at which n people give a standard error of a frequency of at most ``error``; None if there is none.
 
-    All parameters of the spec but the domain are chosen anew for each epsilon. Where such a choice jumps and the error with it
-    (HadamardResponse's blocks), a smaller epsilon may do as well; the one that is found does.
+    It is found by bisection, and all parameters of the spec but the domain are chosen anew for each epsilon. Where a choice, and the error
+    with it, jumps (HadamardResponse's blocks), a smaller epsilon may be enough, too.
 
     >>> from deniable.client import GRR, OUE
     >>> round(epsilon_needed(GRR(domain_size=2, epsilon=1.0), 10_000, 0.01), 4), epsilon_needed(OUE(domain_size=2, epsilon=1.0), 100, 0.01)
@@ -64,7 +64,7 @@ def epsilon_needed(spec: FrequencySpec, n: int, error: float) -> float | None:
 
 
 def smallest_epsilon(enough: Callable[[float], bool | None], low: float, high: float) -> float:
-    """An epsilon between one that is not enough and one that is; hardly above the smallest that is, where larger ones are, too.
+    """Return the smallest epsilon that is enough, between one that is not and one that is, to within ``EPSILON_DIGITS``.
 
     >>> round(smallest_epsilon(lambda epsilon: epsilon >= 2, 1.0, 8.0), 4)
     2.0
@@ -77,34 +77,34 @@ def smallest_epsilon(enough: Callable[[float], bool | None], low: float, high: f
 
 @typed
 def at_epsilon(spec: FrequencySpec, epsilon: float) -> FrequencySpec | None:
-    """The oracle of a spec for the same domain at another epsilon; None where 64 bits or its parameters do not reach."""
+    """Return the same oracle for the same domain at another epsilon; None if its parameters do not fit there."""
     able, _ = oracles_for([spec.mechanism], epsilon=epsilon, domain=spec.domain)
     return able[0] if able else None
 
 
 @typed
 def detectable(spec: FrequencySpec, n: int) -> float:
-    """The smallest frequency that n people's reports by a spec show: its expected count reaches the threshold.
+    """Return the smallest frequency that n people's reports show: its expected count reaches the threshold.
 
-    That is what counts of values held by nobody stay below, 95 % of the time.
+    In 95 % of surveys, the counts of all values that nobody holds stay below that threshold.
 
     >>> from deniable.client import OUE
     >>> round(detectable(OUE(domain_size=128, epsilon=1.0), 10_000), 5)
     0.06447
     """
-    check_whole("n", n, 1, fix="say how many people you expect")
+    check_whole("n", n, 1, fix="pass the number of people that you expect")
     values = asked(spec.domain)
     return float(scipy.stats.norm.isf(ALPHA / values) * spec.worst_variance(n, values) ** 0.5 / n)
 
 
 @typed
 def most_gain(spec: FrequencySpec, *, targets: int, liars: float, held: float = 0.0) -> float:
-    """How much a share of liars can add to the frequencies of their targets together: the maximal gain attack on a spec's reports.
+    """Return how much a share of false reports can add to the frequencies of its targets: the maximal gain attack on a spec.
 
-    A share b of all reports is made up, and honest people hold the targets with frequency ``held``. A report that supports k of r targets
-    adds (k - r q) / (p - q) to their counts, so the frequencies rise by b ((k - r q) / (p - q) - held), for the largest k possible
-    (``spec.most_supported``): one for GRR, the size of the set for subset selection, and r where bits, seeds or rows can be chosen to
-    support every target. It is the maximum over all sets of r targets; where reports cannot be listed, a bound.
+    A share b of all reports (``liars``) is false, and honest people hold the targets with frequency ``held``. A report that supports k
+    of r targets adds (k - r q) / (p - q) to their counts, so the frequencies rise by b ((k - r q) / (p - q) - held), for the largest
+    possible k (``spec.most_supported``): one for GRR, the size of the set for subset selection, and r where bits, seeds or rows can be
+    chosen to support every target. It is the maximum over all sets of r targets; where reports cannot be listed, a bound.
 
     >>> from deniable.client import GRR, OUE
     >>> attack = {"targets": 10, "liars": 0.05, "held": 0.01}
@@ -113,7 +113,7 @@ def most_gain(spec: FrequencySpec, *, targets: int, liars: float, held: float = 
 
     References: Cao, Jia, Gong 2021.
     """
-    check_whole("targets", targets, 1, spec.domain_size, fix="say how many values are raised")
+    check_whole("targets", targets, 1, spec.domain_size, fix="pass the number of values that are lifted")
     if not (0 <= liars <= 1 and 0 <= held <= 1):
-        raise ParameterError("liars, held", (liars, held), allowed="shares from 0 to 1", fix="0.01 is one report in a hundred")
+        raise ParameterError("liars, held", (liars, held), allowed="shares from 0 to 1", fix="try 0.01, one report in a hundred")
     return liars * (spec.most_score(targets) - held)

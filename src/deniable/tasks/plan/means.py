@@ -1,15 +1,15 @@
-"""Planning a mean before any data is collected: every mechanism that is asked once side by side, and a trusted curator.
+"""Plan a mean before you collect any data: every mechanism that asks once, side by side, and a trusted curator.
 
 All figures are closed forms of the specs, or found by bisection on them. For n people, at an epsilon, over a range::
 
     error       the standard error of the mean, at worst, whatever people hold
     sum         the same for the sum: n error
-    central     how many times as large it is as the error of a curator who sees all values and adds Laplace noise to their sum
-    people      how many people make the standard error what is aimed at
-    epsilon     the epsilon at which n people do
+    central     the ratio to the error of a curator who sees all values and adds Laplace noise to their sum
+    people      how many people give the standard error that you aim for
+    epsilon     the epsilon at which n people give it
     bits        of a report
-    influence   how far one report, true or made up, can lie from the middle of the range
-    liars       how far one made-up report in a hundred can move the mean, more than a true one: (influence + half the range) / 100
+    influence   how far one report, true or false, can lie from the middle of the range
+    liars       how far 1 % of false reports can move the mean: (influence + half the range) / 100
 
 The curator's noise is Laplace noise of scale width / epsilon on the sum: someone's value may change by the width, while n is known.
 """
@@ -48,13 +48,13 @@ def plan_mean(
     error: float | None = None,
     mechanisms: Iterable[str] | None = None,
 ) -> Plan:
-    """What n people at this epsilon can tell about the mean of a number, for every mechanism or for those named.
+    """Return what n people at this epsilon show about the mean of a number, for every mechanism or for those you name.
 
-    ``error`` is the standard error of the mean that is aimed at, in the units of the range (seconds for points in time); then the people
-    and the epsilon that it needs are found, too. The trusted curator is the last row.
+    ``error`` is the standard error of the mean that you aim for, in the units of the range (seconds for points in time); the plan then
+    shows the people and the epsilon that it needs. The trusted curator is the last row.
 
     >>> plan_mean(low=0, high=1, epsilon=1.0, n=1_000_000, mechanisms=["SignRR", "OneBitMean", "Hybrid", "DiscreteLaplace"])
-    1,000,000 people, from 0 to 1, epsilon = 1; standard errors at worst; SignRR: for answers of 0 and 1 alone
+    1,000,000 people, from 0 to 1, epsilon = 1; worst-case standard errors; SignRR: only for answers of 0 and 1
     value               error    sum  central  bits  influence   liars
     SignRR            0.00096    960      678     1       1.08  0.0158
     Hybrid            0.00103  1,033      730    16       2.05  0.0255
@@ -66,7 +66,7 @@ def plan_mean(
     """
     check_people(n)
     if error is not None and not (isinstance(error, float | int) and not isinstance(error, bool) and 0 < error < float("inf")):
-        raise ParameterError("error", error, allowed="a number above 0, in the units of the range", fix="0.5 for half a unit")
+        raise ParameterError("error", error, allowed="a number above 0, in the units of the range", fix="try 0.5 for half a unit")
     known = sorted(name for name, cls in MECHANISMS.items() if issubclass(cls, MeanSpec) and not issubclass(cls, Longitudinal))
     chosen = known if mechanisms is None else list(mechanisms)
     for name in chosen:
@@ -85,9 +85,9 @@ def plan_mean(
         error=error,
         left_out=tuple(left_out),
         asked=f"from {ends[0]} to {ends[1]}",
-        remark="standard errors at worst" + (f"; {signs}: for answers of {ends[0]} and {ends[1]} alone" if signs else ""),
+        remark="worst-case standard errors" + (f"; {signs}: only for answers of {ends[0]} and {ends[1]}" if signs else ""),
         columns=lambda: _columns(specs, n, error),
-        number="standard error of the mean, at worst",
+        number="worst-case standard error of the mean",
         at=lambda spec, epsilon: _error_at(spec, epsilon, n),
     )
 
@@ -104,7 +104,7 @@ def _columns(specs: Sequence[MeanSpec], n: int, error: float | None) -> dict[str
     }
     if error is not None:
         people = central * n / error  # its error falls with n, not with the root of n
-        rows["people"] = [*(_people_told(spec, error) for spec in specs), float(ceil(people))]
+        rows["people"] = [*(_people(spec, error) for spec in specs), float(ceil(people))]
         rows["epsilon"] = [*(epsilon_needed(spec, n, error) for spec in specs), first.epsilon * central / error]
     half = float(first.domain.width) / 2
     return rows | {
@@ -115,7 +115,7 @@ def _columns(specs: Sequence[MeanSpec], n: int, error: float | None) -> dict[str
 
 
 def _error_at(spec: MeanSpec, epsilon: float, n: int) -> float:
-    """The standard error of the mean by a spec at another epsilon."""
+    """Return the standard error of the mean by a spec at another epsilon."""
     try:
         return worst_error(means_for([spec.mechanism], domain=spec.domain, epsilon=epsilon)[0][0], n)
     except ParameterError:
@@ -123,7 +123,7 @@ def _error_at(spec: MeanSpec, epsilon: float, n: int) -> float:
 
 
 def central_error(domain: Numbers, epsilon: float, n: int) -> float:
-    """The standard error of a mean whose sum gets Laplace noise from a curator who is trusted.
+    """Return the standard error of the mean if a trusted curator adds Laplace noise to the sum.
 
     >>> 2 * 1_000_000 * central_error(Numbers(0, 1), 1.0, 1_000_000)        # of a count of a million, two standard errors
     2.8284271247461903
@@ -132,7 +132,7 @@ def central_error(domain: Numbers, epsilon: float, n: int) -> float:
 
 
 def people_needed(spec: MeanSpec, error: float) -> int | None:
-    """How many people make the standard error of the mean at most this; None if no crowd is large enough."""
+    """Return how many people it takes for this standard error of the mean; None if no crowd is large enough."""
     people = max(1, ceil(spec.variance(1) / error**2))
     while people > 1 and worst_error(spec, people - 1) <= error:
         people -= 1
@@ -142,7 +142,7 @@ def people_needed(spec: MeanSpec, error: float) -> int | None:
 
 
 def epsilon_needed(spec: MeanSpec, n: int, error: float) -> float | None:
-    """The smallest epsilon at which n people have this standard error at most; None if none has."""
+    """Return the smallest epsilon at which n people have at most this standard error; None if there is none."""
     low, high = SMALLEST_EPSILON, None
     candidate = spec.epsilon
     while high is None and candidate <= LARGEST_EPSILON:  # upward until it is enough
@@ -160,13 +160,13 @@ def epsilon_needed(spec: MeanSpec, n: int, error: float) -> float | None:
     return smallest_epsilon(lambda epsilon: _fits(spec, epsilon, n, error), low, high)
 
 
-def _people_told(spec: MeanSpec, error: float) -> float | None:
+def _people(spec: MeanSpec, error: float) -> float | None:
     people = people_needed(spec, error)
     return None if people is None else float(people)
 
 
 def _fits(spec: MeanSpec, epsilon: float, n: int, error: float) -> bool | None:
-    """Whether this epsilon is enough; None where the mechanism does not have it."""
+    """True if this epsilon is enough; None if the mechanism does not support it."""
     try:
         domain = spec.domain
         other = type(spec)(low=domain.low, high=domain.high, epsilon=epsilon)

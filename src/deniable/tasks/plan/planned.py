@@ -1,4 +1,4 @@
-"""A plan: mechanisms side by side, before any data is collected."""
+"""A plan: mechanisms side by side, before you collect any data."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from deniable.core.chart import Chart
 
 AXES = {"epsilon": np.geomspace(0.1, 10, 41), "domain_size": 2 ** np.arange(1, 21)}
-"""What the error is drawn against, and where it is computed."""
+"""The horizontal axes of the error chart, with the points to compute."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Plan(Table):
-    """The mechanisms that can answer, the smallest error first, and why others cannot; ``plan`` and ``plan_mean`` make it.
+    """The mechanisms that fit a question, smallest error first, and why others do not fit; ``plan`` and ``plan_mean`` return it.
 
     >>> from deniable.tasks.plan import plan
     >>> plan(domain_size=128, epsilon=1.0, n=10_000, error=0.01, oracles=["GRR", "OUE", "SubsetSelection", "RR"])
@@ -40,24 +40,24 @@ class Plan(Table):
     """
 
     specs: tuple[Any, ...]
-    """The mechanisms, the smallest error first."""
+    """The mechanisms, smallest error first."""
     n: int
     error: float | None
-    """The standard error that is aimed at."""
+    """The standard error that you aim for."""
     left_out: tuple[str, ...]
-    """Why others cannot."""
+    """Why other mechanisms do not fit."""
     asked: str
-    """What is asked about, in a few words."""
+    """What the question is about, in a few words."""
     remark: str = ""
-    """What else to know, after the epsilon."""
+    """A remark for the headline, after the epsilon."""
     columns: Callable[[], Mapping[str, Any]]
-    """What gives the columns: only who looks at the table has them computed."""
+    """Computes the columns, only when the table is shown."""
     number: str
-    """What the errors that ``errors`` draws are about."""
+    """What ``errors`` draws."""
     at: Callable[..., float]
-    """The standard error by a spec of this plan at another ``epsilon`` or ``domain_size``; infinite where it cannot answer."""
+    """Returns the standard error by a spec of this plan at another ``epsilon`` or ``domain_size``; infinite where it does not fit."""
     axes: tuple[str, ...] = ("epsilon",)
-    """What the error may be drawn against."""
+    """The axes that the error can be drawn against."""
     shown: ClassVar[int] = 100  # side by side: nothing is hidden
 
     def rows(self) -> dict[str, Any]:
@@ -69,12 +69,12 @@ class Plan(Table):
     def headline(self) -> str:
         target = "" if self.error is None else f"; people, epsilon: for a standard error of {self.error:g}"
         known, _, rest = self.remark.partition("; ")
-        told = f"{'; ' if known else ''}{known}{target}{'; ' if rest else ''}{rest}"
-        return f"{self.n:,} people, {self.asked}, epsilon = {self.specs[0].epsilon:.4g}{told}"
+        remarks = f"{'; ' if known else ''}{known}{target}{'; ' if rest else ''}{rest}"
+        return f"{self.n:,} people, {self.asked}, epsilon = {self.specs[0].epsilon:.4g}{remarks}"
 
     @property
     def verdict(self) -> Verdict:
-        """How strong the promise to each person is."""
+        """How strong the guarantee to each person is."""
         return Verdict(self.specs[0].epsilon, when=ONE_REPORT)
 
     def order(self) -> Array:
@@ -84,18 +84,20 @@ class Plan(Table):
         return [str(self.verdict), *([f"left out: {'; '.join(self.left_out)}"] if self.left_out else [])]
 
     def gain(self, *, targets: int, liars: float, held: float = 0.0) -> dict[str, float]:
-        """How much a share of liars can add to the frequencies of their targets together, by oracle; see ``most_gain``.
+        """Return how much a share of false reports (``liars``) can add to the frequencies of its targets, by oracle; see ``most_gain``.
 
         ``held`` is the share of honest people who hold a target.
         """
         if not isinstance(self.specs[0], FrequencySpec):
-            raise ParameterError("plan", self.asked, allowed="a plan of counts", fix="read the column liars: how far they move a mean")
+            raise ParameterError(
+                "plan", self.asked, allowed="a plan of counts", fix="read the column liars instead, the effect of false reports on a mean"
+            )
         return {spec.mechanism: most_gain(spec, targets=targets, liars=liars, held=held) for spec in self.specs}
 
     def errors(self, against: str = "epsilon") -> Listing:
-        """The standard error against "epsilon", or that of counts against "domain_size", one curve for each mechanism."""
+        """Return the standard error against "epsilon", or that of counts against "domain_size", one curve for each mechanism."""
         if against not in self.axes:
-            raise ParameterError("against", against, allowed=f"one of {list(self.axes)}", fix="epsilon is the usual one")
+            raise ParameterError("against", against, allowed=f"one of {list(self.axes)}", fix="try epsilon")
         places, here = AXES[against], getattr(self.specs[0], against)
         points = [(spec.mechanism, where, self.at(spec, **{against: where})) for spec in self.specs for where in places.tolist()]
         names, along, errors = zip(*(point for point in points if 0 < point[2] < np.inf), strict=True)
@@ -109,5 +111,5 @@ class Plan(Table):
         )
 
     def chart(self, k: int = 20, *, truth: Any = None, title: str | None = None) -> Chart:
-        """The standard error against epsilon, one curve for each mechanism, k at most, under a ``title``."""
+        """Return a chart of the standard error against epsilon, one curve for each mechanism, at most k, under a ``title``."""
         return self.errors().chart(k, truth=truth, title=title)

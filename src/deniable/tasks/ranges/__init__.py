@@ -1,4 +1,4 @@
-"""How many people lie in a range, and how they are spread along a line: one protocol per file, and one call for all of it."""
+"""Counts of people in ranges and their distribution along a line: one protocol per file, and one call for everything."""
 
 from deniable.removed import explain_removed
 from deniable.tasks.ranges.ahead import AHEAD

@@ -38,7 +38,7 @@ from deniable.tasks.ranges.tree import TreeLine
 
 @dataclass(frozen=True)
 class ClosedRound(Plain):
-    """The cells of a round that is over, and the bytes of its tally."""
+    """The cells of a finished round, and the bytes of its tally."""
 
     noun = "told"
     cells: tuple[int, ...]
@@ -48,7 +48,7 @@ class ClosedRound(Plain):
 @typed
 @dataclass(frozen=True, kw_only=True)
 class AHEADState(State):
-    """The tree as far as it has grown."""
+    """The tree so far."""
 
     cells: tuple[int, ...] = ()
     """Where the cells begin that are asked about now; none for those that the settings begin with."""
@@ -61,7 +61,7 @@ class AHEADState(State):
 class AHEAD(Protocol):
     """Count people in any range of an ordered domain, asking in detail only where there are many.
 
-    People are split at random into groups, one for each level of a tree with ``branching`` children. The first group tells which of a few
+    People are split at random into groups, one for each level of a tree with ``branching`` children. The first group reports which of a few
     wide cells holds its value. Cells whose share exceeds sqrt((B + 1) Var), as published, are cut into B, and the next group is asked about
     all cells that there are then. Where no cell is cut any more, everybody who is left is asked at once.
 
@@ -115,7 +115,9 @@ class AHEAD(Protocol):
             put("state", AHEADState(cells=even_starts(self.domain.size, self.widths[0])))
         put("branching", None)  # what was asked for is in widths now
         if not 0 <= self.stage < len(self.widths):
-            raise ParameterError("told", f"{self.stage} rounds", allowed=f"fewer than {len(self.widths)}", fix="the result is there")
+            raise ParameterError(
+                "told", f"{self.stage} rounds", allowed=f"fewer than {len(self.widths)}", fix="read the result: the search is over"
+            )
         asked = [*(before.cells for before in self.state.told), self.state.cells]
         for cells in asked:
             Interval(self.domain, cells)  # refuses what are no cells of this line
@@ -123,13 +125,13 @@ class AHEAD(Protocol):
         check_feasible(self, "domain", fix="declare a coarser grid", among=level_oracles())
 
     def work(self) -> Work:
-        """As long as reports say so, every cell is cut: the last round may ask about single values."""
+        """The work of the heaviest round: if every cell is cut, the last round asks about single values."""
         asking = {"domain": self.domain, "oracle": self.oracle, "epsilon": self.epsilon, "people": ceil(self.people / self.scale)}
         return heaviest([super().work(), level_spec(self.domain.size, **asking).finishing(self.domain.size)])  # type: ignore[arg-type]  # as named
 
     @property
     def stage(self) -> int:
-        """How many rounds are over."""
+        """The number of finished rounds."""
         return len(self.state.told)
 
     @property
@@ -138,7 +140,7 @@ class AHEAD(Protocol):
 
     @property
     def last(self) -> bool:
-        """Whether this is the last round: of the single values, or of cells of which none was cut."""
+        """True in the last round: of the single values, or of cells of which none was cut."""
         return self.stage == len(self.widths) - 1 or (self.stage > 0 and self.state.cells == self.state.told[-1].cells)
 
     def open(self) -> Round:
@@ -163,7 +165,7 @@ class AHEAD(Protocol):
         return RangeEstimate.of(self.domain, how, line, self.guarantee)
 
     def _cut(self, tally: Tally) -> tuple[int, ...]:
-        """The cells of the next round."""
+        """Return the cells of the next round."""
         spec, n = self._question.spec, max(tally.n, 1)
         shares = spec.estimate(tally).counts / n
         width, narrower = self.widths[self.stage], self.widths[self.stage + 1]
@@ -184,6 +186,6 @@ class AHEAD(Protocol):
         for before in protocol.state.told:
             if len(before.cells) != Tally.from_bytes(before.tally).spec.domain.size:
                 raise ParameterError(
-                    "told", f"a tally beside {len(before.cells)} cells", allowed="one of these cells", fix="publish it again"
+                    "told", f"a tally of {len(before.cells)} cells", allowed="a cell of this round", fix="publish the round again"
                 )
         return protocol

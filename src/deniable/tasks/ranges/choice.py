@@ -27,7 +27,7 @@ from deniable.tasks.ranges.hierarchy import Hierarchy
 from deniable.tasks.ranges.levels import check_line, even_starts, level_spec, level_variance, tree_widths
 
 BRANCHINGS = (2, 3, 4, 5, 8, 16)
-"""The trees considered, beside the flat one."""
+"""The branching of the trees considered, in addition to the flat one."""
 ALL_ENDS = 257
 """Up to so many ends of ranges, predictions look at all ranges ..."""
 SOME_ENDS = 65
@@ -37,7 +37,7 @@ HAAR = "Haar"
 
 
 def tree_variances(size: int, widths: tuple[int, ...], each: list[float]) -> Array:
-    """N times the variance of the share between any two ends, for a consistent tree whose levels have these variances for one person.
+    """Return n times the variance of the share between any two ends, for a consistent tree with these variances per level and person.
 
     >>> e = np.e
     >>> oue = 4 * e / (e - 1) ** 2
@@ -52,7 +52,7 @@ def tree_variances(size: int, widths: tuple[int, ...], each: list[float]) -> Arr
 
 
 def haar_variances(size: int, each: float) -> Array:
-    """N times the variance of the share between any two ends, for HaarHRR with this variance of a difference for one person."""
+    """Return n times the variance of the share between any two ends, for HaarHRR with this variance of a difference for one person."""
     levels = haar_levels(_below(size))
     return _between(sum((len(levels) * each / 4**h * level.T @ level for h, level in enumerate(levels, start=1)), np.zeros(1)))
 
@@ -89,7 +89,7 @@ def _of_the_crowd(size: int, variances: Array) -> tuple[float, float]:
 
 @lru_cache(maxsize=256)
 def predicted_tree(size: int, branching: int, *, epsilon: float, oracle: str = "auto", people: int = 100_000) -> tuple[float, float]:
-    """N times the variance of a range's share with this branching: on average over ranges, and of the worst one."""
+    """Return n times the variance of a range's share with this branching: on average over ranges, and of the worst one."""
     widths = tree_widths(size, branching)
     asking = {"domain": IndexRange(size), "oracle": oracle, "epsilon": epsilon, "people": people // len(widths)}
     each = [level_variance(level_spec(len(even_starts(size, width)), **asking)) for width in widths]  # type: ignore[arg-type]  # as declared
@@ -97,13 +97,13 @@ def predicted_tree(size: int, branching: int, *, epsilon: float, oracle: str = "
 
 
 def predicted_haar(size: int, *, epsilon: float) -> tuple[float, float]:
-    """N times the variance of a range's share by HaarHRR: on average over ranges, and of the worst one."""
+    """Return n times the variance of a range's share by HaarHRR: on average over ranges, and of the worst one."""
     coin = RR(epsilon=epsilon)
     return _of_the_crowd(size, haar_variances(size, float(1 / (coin.p - coin.q) ** 2)))
 
 
 def best_branching(size: int, *, epsilon: float, oracle: str = "auto", people: int = 100_000) -> int:
-    """The branching with the smallest predicted error, averaged over all ranges; the domain's size where flat is best.
+    """Return the branching with the smallest predicted error, averaged over all ranges; the domain's size where flat is best.
 
     >>> best_branching(256, epsilon=1.0), best_branching(8, epsilon=1.0)
     (4, 8)
@@ -114,9 +114,9 @@ def best_branching(size: int, *, epsilon: float, oracle: str = "auto", people: i
 
 
 def range_method(*, domain: Domain, epsilon: float, n: int = 100_000) -> Choice[Hierarchy | HaarHRR]:
-    """The way of asking about ranges with the smallest predicted error for n people, in one round, and why.
+    """Return the method for ranges with the smallest predicted error for n people in one round, and why.
 
-    Predictions are exact for people who are spread evenly. Noise hardly depends on that; what depends on it, that each level is told by
+    Predictions are exact for people who are spread evenly. Noise hardly depends on that; what depends on it, that each level is reported by
     some people only, counts at large epsilons.
 
     >>> choice = range_method(domain=IndexRange(256), epsilon=1.0, n=100_000)
@@ -134,13 +134,13 @@ def range_method(*, domain: Domain, epsilon: float, n: int = 100_000) -> Choice[
     errors, worst = ({name: sqrt(n * pair[i]) for name, pair in found.items()} for i in (0, 1))
     best = min(errors, key=errors.__getitem__)
     against = "" if best == FLAT else f"; counting every value: {errors[FLAT]:,.0f}"
-    rounds = "; where people crowd in few places and can be asked in rounds, AHEAD may err less, which no prediction can know"
+    rounds = "; if people crowd in few places and you can ask in rounds, AHEAD may have a smaller error, which cannot be predicted"
     return Choice(
         chosen=_protocol(best, domain, epsilon, n),
         why=f"{best}: the smallest predicted error of a range, {errors[best]:,.0f} people of {n:,} on average{against}{rounds}",
         considered=tuple(found),
         columns=lambda: {"value": list(found), "error": np.array([*errors.values()]), "worst": np.array([*worst.values()])},
-        legend="error: standard error of a range, in people, averaged (in the square) over all ranges; worst: of the worst range",
+        legend="error: standard error of a range, in people, root mean square over all ranges; worst: of the worst range",
     )
 
 
@@ -160,7 +160,7 @@ def private_ranges(
     source: Source | None = None,
     progress: Progress | None = None,
 ) -> RangeEstimate:
-    """How many people lie in any range, how they are spread, and where the quantiles are; each person reports once and privately.
+    """Return counts in any range, the distribution and the quantiles; each person reports once and privately.
 
     The way of asking is the one with the smallest predicted error in one round (``range_method``). With ``adaptive`` it is AHEAD, which
     needs several and asks in detail only where there are many. The domain says what is allowed: ordered labels, integers, or numbers and

@@ -39,7 +39,7 @@ class LevelTree:
         above = self.roots
         for level in made:
             if level.ndim != 1 or not np.array_equal(np.unique(level), np.arange(above)) or np.any(np.diff(level) < 0):
-                allowed = f"rising positions that name each of the {above} nodes above"
+                allowed = f"increasing positions that name each of the {above} nodes above"
                 raise ParameterError("parents", level[:5].tolist(), allowed=allowed, fix="continue a leaf by a single child")
             above = level.size
 
@@ -108,7 +108,7 @@ class LevelTree:
 
 
 def _share_of_own(own: Array, children: Array) -> Array:
-    """How much a node's own count weighs beside its children's sum: the children's part of both variances."""
+    """Return the weight of a node's own count against its children's sum: the children's part of both variances."""
     certain = (own == 0) | np.isinf(children)
     with np.errstate(invalid="ignore"):
         share = np.where(certain, 1.0, children / (own + children))

@@ -1,4 +1,4 @@
-"""The estimate of how people are spread along a line: ranges, cumulative shares, quantiles and the mean, each with its error."""
+"""Estimates of the distribution along a line: ranges, cumulative shares, quantiles and the mean, each with its error."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class RangeEstimate(Estimate):
     @classmethod
     def of(cls, domain: Domain, how: str, line: Line, guarantee: Guarantee) -> Self:
         """The estimate behind the shares of a line, found by a method that ``how`` names."""
-        cells = f"{line.starts.size:,} cells for {domain.size:,} values; people taken to be spread evenly within each cell"
+        cells = f"{line.starts.size:,} cells for {domain.size:,} values; people are assumed to be spread evenly within each cell"
         return cls(
             domain=domain,
             values=[_plain(domain.value(key)) for key in range(domain.size)],
@@ -77,11 +77,11 @@ class RangeEstimate(Estimate):
     # --- what is asked of it ---
 
     def count(self, low: Any, high: Any) -> float:
-        """The estimated number of people from low to high, both included."""
+        """Return the estimated number of people from low to high, both included."""
         return float(self.ranges([(low, high)]).counts[0])
 
     def ranges(self, pairs: Iterable[tuple[Any, Any]]) -> PeopleEstimate:
-        """The estimated numbers of people in some ranges, ``pairs`` of (low, high), both ends included, with their errors.
+        """Return the estimated numbers of people in some ranges, ``pairs`` of (low, high), both ends included, with their errors.
 
         Ranges of one estimate share their noise: their errors are not independent.
         """
@@ -89,7 +89,9 @@ class RangeEstimate(Estimate):
         places = [(self._place(low, lower=True), self._place(high)) for low, high in named]
         for (low, high), (start, end) in zip(named, places, strict=True):
             if start >= end:
-                raise DomainError("range", (low, high), allowed="low <= high, with a value between them", fix="swap the ends, or widen it")
+                raise DomainError(
+                    "range", (low, high), allowed="low <= high, with a value between them", fix="swap the ends, or widen the range"
+                )
         starts, ends = ([place[side] for place in places] for side in (0, 1))
         nothing = np.zeros(len(named))  # among nobody, nobody is in a range
         law = self.line.linear(self.line.below(ends) - self.line.below(starts)).counts() if self.n else Normal(0, *[nothing] * 3)
@@ -98,24 +100,24 @@ class RangeEstimate(Estimate):
         )
 
     def cdf(self, x: Any) -> Any:
-        """The share of people at or below x, or below each entry of a list of them."""
+        """Return the share of people at or below x, or at or below each entry of a list."""
         below = np.clip(self.line.below([self._place(value) for value in _several(x)]) @ self.line.shares, 0.0, 1.0)
         return below if isinstance(x, list | tuple | np.ndarray) else float(below[0])
 
     def cdf_interval(self, x: Any, level: float = 0.95, *, population: bool = False) -> Any:
-        """Limits (low, high) for the share of people at or below x, or below each entry of a list of them."""
+        """Return limits (low, high) for the share of people at or below x, or at or below each entry of a list."""
         check_level("level", level)
         law = self.line.linear(self.line.below([self._place(value) for value in _several(x)]))
         low, high = law.limits(1 - level, population=population)
         return (low, high) if isinstance(x, list | tuple | np.ndarray) else (float(low[0]), float(high[0]))
 
     def quantile(self, q: float) -> Any:
-        """The first value that a share q of the people is at or below: 0.5 is the median. Of nobody, None."""
+        """Return the first value that a share q of the people is at or below: 0.5 gives the median. None if nobody reported."""
         check_level("q", q)
         return self.value(min(int(np.searchsorted(self._rising, q - 1e-12)), self.domain.size - 1)) if self.n else None
 
     def quantile_interval(self, q: float, level: float = 0.95, *, population: bool = False) -> tuple[Any, Any]:
-        """Limits (low, high) for the quantile of q: between them, the rising cumulative shares and their errors do not rule it out."""
+        """Return limits (low, high) for the quantile of q: all values that the cumulative shares and their errors do not rule out."""
         check_level("q", q)
         check_level("level", level)
         low, high = self._whole.around(self._rising, 1 - level, population=population)
@@ -124,11 +126,11 @@ class RangeEstimate(Estimate):
 
     @property
     def mean(self) -> Any:
-        """The mean of the values: a float, or a datetime. Of nobody, nan or None."""
+        """Return the mean of the values: a float, or a datetime. If nobody reported, nan or None."""
         return self._number(float(self._numbers @ self.line.shares) + self._middle if self.n else nan)
 
     def mean_interval(self, level: float = 0.95, *, population: bool = False) -> tuple[Any, Any]:
-        """Limits (low, high) for the mean of the values."""
+        """Return limits (low, high) for the mean of the values."""
         check_level("level", level)
         if not self.n:
             return self._number(nan), self._number(nan)
@@ -174,7 +176,7 @@ class RangeEstimate(Estimate):
     def _middle(self) -> float:
         """The middle of the numbers: means are taken around it, where the error of the total matters least."""
         if isinstance(self.domain, Categories):
-            raise ParameterError("domain", self.domain, allowed="numbers", fix="labels have an order, but no mean: ask for the median")
+            raise ParameterError("domain", self.domain, allowed="numbers", fix="use median() instead: labels have an order, but no mean")
         if isinstance(self.domain, Numbers):
             return float(self.domain.start + self.domain.width / 2)
         return (self.domain.low if isinstance(self.domain, Integers) else 0) + (self.domain.size - 1) / 2

@@ -1,4 +1,4 @@
-"""HaarHRR: each person tells one bit about one level of the Haar transform, and the shares follow by the inverse transform."""
+"""HaarHRR: each person reports one bit about one level of the Haar transform, and the inverse transform gives the shares."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ class HaarHRR(Protocol):
     """Count people in any range of an ordered domain, from one bit each.
 
     A person draws a level, and among its nodes a row of the Hadamard matrix; the bit is the row's sign at the node that holds the value,
-    turned over in the node's right half, told by randomized response. As a question: is the number of ones of the value's key odd, under a
-    mask? There are K - 1 masks for K = 2^L >= D values, and the lowest one of a mask names its level.
+    turned over in the node's right half, reported by randomized response. As a question: is the number of ones of the value's key odd,
+    under a mask? There are K - 1 masks for K = 2^L >= D values, and the lowest one of a mask names its level.
 
     Guarantee: epsilon-local for any two inputs; everybody answers one question once.
 

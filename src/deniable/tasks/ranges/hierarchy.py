@@ -1,4 +1,4 @@
-"""The hierarchical histogram: every level of a tree over the line is told by its own people, and all of them are made consistent."""
+"""The hierarchical histogram: each level of a tree over the line is reported by its own people, and all levels are made consistent."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Hierarchy(Protocol):
             from deniable.tasks.ranges.choice import best_branching
 
             return best_branching(self.domain.size, epsilon=self.epsilon, oracle=self.oracle, people=self.people)
-        check_whole("branching", self.branching, 2, fix="4 is usual; the domain's size or more counts every value at once")
+        check_whole("branching", self.branching, 2, fix="try 4; the domain's size or more counts every value at once")
         return self.branching
 
     @cached_property

@@ -20,17 +20,17 @@ from deniable.tasks.checks import check_people
 from deniable.tasks.oracles import AUTO, SMALLEST, oracle_of
 
 LARGEST_DOMAIN = 1 << 11
-"""The most values: no crowd that answers privately resolves more."""
+"""The most values of a line: private answers cannot resolve more."""
 
 
 def check_line(domain: object) -> None:
-    """Refuse a domain that is no line of few enough values."""
+    """Raise unless a domain is ordered and has few enough values."""
     if not isinstance(domain, Domain) or not domain.listed or domain.size > LARGEST_DOMAIN:
         raise ParameterError(
             "domain",
             domain,
             allowed=f"an ordered domain of at most {LARGEST_DOMAIN:,} values",
-            fix="declare a grid, as in Numbers(0, 120, steps=120), or list the labels in their order",
+            fix="declare a grid such as Numbers(0, 120, steps=120), or list the labels in their order",
         )
 
 
@@ -41,7 +41,7 @@ def level_oracles() -> list[str]:
 
 
 def check_level_oracle(name: object) -> None:
-    """Refuse an oracle that cannot count the cells of a level."""
+    """Raise unless an oracle can count the cells of a level."""
     fit = level_oracles()
     if name not in (AUTO, *fit):
         raise ParameterError("oracle", name, allowed=f"{AUTO} or one of {fit}", fix=SMALLEST)
@@ -64,8 +64,8 @@ def checked_widths(widths: Any, size: int) -> tuple[int, ...]:
     found = tuple(widths)
     whole = all(type(width) is int and width > 0 for width in found)
     if not whole or found[-1:] != (1,) or found[0] >= size or any(a <= b or a % b for a, b in pairwise(found)):
-        allowed = f"falling numbers below {size}, each a multiple of the next, the last 1"
-        raise ParameterError("widths", found[:5], allowed=allowed, fix="leave it out, and set branching")
+        allowed = f"decreasing numbers below {size}, each a multiple of the next, the last 1"
+        raise ParameterError("widths", found[:5], allowed=allowed, fix="leave out widths, and set branching")
     return found
 
 
@@ -75,7 +75,7 @@ def even_starts(size: int, width: int) -> tuple[int, ...]:
 
 
 def check_tree(domain: object, oracle: object, people: object) -> None:
-    """Refuse what no tree over a line can be asked with."""
+    """Raise unless a tree over a line can use these settings."""
     check_line(domain)
     check_level_oracle(oracle)
     check_people(people)

@@ -35,13 +35,13 @@ class Line(ABC):
     size: int
     """How many values the line has."""
     starts: Array
-    """Where the cells begin; within a cell, people are taken to be spread evenly."""
+    """Where the cells begin; within a cell, people are assumed to be spread evenly."""
     shares: Array
     """The estimated share of each cell."""
     groups: tuple[int, ...]
     """How many people reported on each level."""
     grown: bool = False
-    """Whether earlier levels decided what the later ones are."""
+    """True if earlier levels decided the later ones."""
 
     @abstractmethod
     def variances(self, queries: Array) -> Array:
@@ -49,12 +49,12 @@ class Line(ABC):
 
     @property
     def n(self) -> int:
-        """How many people reported."""
+        """The number of people who reported."""
         return sum(self.groups)
 
     @property
     def normal(self) -> bool:
-        """Whether every level has enough people for normal errors."""
+        """True if every level has enough people for normal errors."""
         return min(self.groups) >= NORMAL_FROM
 
     @cached_property
@@ -122,7 +122,7 @@ class Along(Law):
 
     @property
     def n(self) -> int:
-        """How many people reported."""
+        """The number of people who reported."""
         return self.line.n
 
     @property

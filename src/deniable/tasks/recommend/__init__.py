@@ -1,4 +1,4 @@
-"""What people would like: ratings that never leave their devices, and a model of the items that everybody helps to fit."""
+"""Recommendations: a model of items that everyone helps to fit, while ratings never leave people's devices."""
 
 from deniable.core.ratings import Ratings
 from deniable.tasks.recommend.factorization import MatrixFactorization

@@ -42,7 +42,7 @@ _NUMBERS = 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """What everybody may see between two rounds: the items, how popular each is, and how much noise came in so far."""
+    """The public model between two rounds: the items, the popularity of each, and the noise so far."""
 
     stage: int
     items: Array
@@ -75,7 +75,7 @@ class MatrixFactorization(MemoryProtocol):
     References: Koren, Bell, Volinsky 2009; Shin, Kim, Shin, Xiao 2018 (one sampled entry of the gradient instead of all of it).
     """
 
-    needs: ClassVar[str] = "devices with the analyst's packages, since the noise is in floating point; rounds ask with SampledFactorization"
+    needs: ClassVar[str] = "devices with the analyst's packages, since the noise is in floating point (for rounds use SampledFactorization)"
     result: ClassVar[str] = "recommender"
 
     items: int
@@ -90,40 +90,40 @@ class MatrixFactorization(MemoryProtocol):
         if self.epsilon is not None:
             object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
         for name, least, most in (("items", 2, LARGEST_MODEL), ("rank", 0, 64), ("rounds", 1, 1000), ("rated", 1, LARGEST_MODEL)):
-            check_whole(name, getattr(self, name), least, most, fix="leave it out, or ask about fewer items")
+            check_whole(name, getattr(self, name), least, most, fix="leave out the parameter, or ask about fewer items")
         if self.items * (self.rank + 1) > LARGEST_MODEL:
             allowed = f"items x (rank + 1) of at most {LARGEST_MODEL}"
             raise ParameterError("items", self.items, allowed=allowed, fix="ask about fewer items, such as the most popular ones")
         if isinstance(self.radius, bool) or not isinstance(self.radius, int | float) or not 0 < self.radius <= 1e6:
-            raise ParameterError("radius", self.radius, allowed="a number above 0", fix="1 is usual for ratings between -1 and 1")
+            raise ParameterError("radius", self.radius, allowed="a number above 0", fix="try 1 for ratings between -1 and 1")
         object.__setattr__(self, "radius", float(self.radius))
 
     # --- what is promised, and what is sent ---
 
     @cached_property
     def popularity(self) -> PrivUnit:
-        """What the first group sends."""
+        """The mechanism of the first group's reports."""
         return PrivUnit(dimension=self.items, epsilon=self._epsilon)
 
     @cached_property
     def gradient(self) -> PrivUnit:
-        """What every further group sends."""
+        """The mechanism of all other groups' reports."""
         return PrivUnit(dimension=self.items * (self.rank + 1), radius=self.radius, epsilon=self._epsilon)
 
     @property
     def guarantee(self) -> Guarantee:
-        """What taking part in the whole fit costs a person."""
-        told = "one report for the whole fit, all ratings together, and computed in floating point"
+        """The guarantee for a person over the whole fit."""
+        told = "one report for the whole fit, about all ratings together, computed in floating point"
         return replace(self.gradient.guarantee, unit=told, neighbors="any two sets of ratings of one person, the empty one too")
 
     def ticket(self, source: Source = SYSTEM) -> int:
-        """The group of a person, drawn on the person's own device and kept."""
+        """Return the group of a person, drawn once on the person's own device."""
         return source.below(self.rounds + 1)
 
     def answer(self, model: Model, ratings: Ratings, source: Source = SYSTEM) -> Any:
-        """One person's report about the model as it is, for the round of the person's group."""
+        """Return one person's report on the current model, for the round of the person's group."""
         if len(ratings) != 1:
-            raise DomainError("ratings", repr(ratings), allowed="those of one person", fix="each device answers for its own person")
+            raise DomainError("ratings", repr(ratings), allowed="ratings of one person", fix="pass the ratings of one person")
         self._check(model)
         (row,) = self._rows(model, self._known(ratings), slice(0, 1))
         return self._spec(model).randomize(row.tolist(), source)
@@ -131,7 +131,7 @@ class MatrixFactorization(MemoryProtocol):
     # --- what the collector does ---
 
     def first_model(self) -> Model:
-        """The model before anyone was asked."""
+        """Return the model before the first round."""
         items = first_items(self.items, self.rank)
         return Model(0, items, np.full(self.items, RAREST), np.zeros(items.shape))
 
@@ -177,14 +177,14 @@ class MatrixFactorization(MemoryProtocol):
     @property
     def _epsilon(self) -> float:
         if self.epsilon is None:
-            raise ParameterError("epsilon", None, allowed="a number", fix="without one nothing is promised, and nothing is randomized")
+            raise ParameterError("epsilon", None, allowed="a number", fix="set epsilon: without it nothing is randomized")
         return self.epsilon
 
     def _spec(self, model: Model) -> PrivUnit:
         return self.gradient if model.stage else self.popularity
 
     def _check(self, model: Model) -> None:
-        """Refuse a model that no collector can have fitted, before the ratings are looked at: who fails on one would tell by it."""
+        """Raise unless a collector can have fitted this model; checked before the ratings are read, so that a refusal reveals nothing."""
         shape = (self.items, self.rank + 1)
         items = np.asarray(model.items)
         good = items.dtype == np.float64 and items.shape == shape and bool(np.all(np.abs(items) <= LARGEST))
@@ -201,7 +201,9 @@ class MatrixFactorization(MemoryProtocol):
 
     def _known(self, ratings: Any) -> Ratings:
         if not isinstance(ratings, Ratings) or ratings.number_of_items != self.items:
-            raise DomainError("ratings", type(ratings).__name__, allowed=f"Ratings of {self.items} items", fix="make them with Ratings.of")
+            raise DomainError(
+                "ratings", type(ratings).__name__, allowed=f"Ratings of {self.items} items", fix="make the ratings with Ratings.of"
+            )
         return ratings
 
 

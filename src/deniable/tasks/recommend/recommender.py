@@ -1,4 +1,4 @@
-"""A fitted model of the items, and what a device works out with it alone: its person's own factors, what they would say, how to fit it."""
+"""A fitted model of the items, and what a device computes with it alone: its owner's factors, predictions and gradients."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from deniable.kernels.compiled import Array
 from deniable.tasks.checks import check_whole
 from deniable.tasks.gradients import shortened
 
-WHY = "stderr: noise of all rounds, without what few rounds leave unlearned: no interval is known"
+WHY = "stderr: noise of all rounds, without the bias of few rounds; no interval is known"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Recommender(Estimate):
-    """How good each item is, from -1 to 1, and its factors; a person's own part is worked out from the person's ratings, and stays there.
+    """A model of items: goodness from -1 to 1, and factors; a person's own part follows from their ratings and stays on the device.
 
     It has no intervals.
     """
@@ -42,7 +42,7 @@ class Recommender(Estimate):
     @classmethod
     def of(cls, items: Array, noise: Array, *, ridge: float, n: int, guarantee: Guarantee | None) -> Self:
         """The model with these numbers for each item; ``guarantee`` is None if nothing was promised."""
-        promise = "without any promise" if guarantee is None else f"epsilon = {guarantee.epsilon:.4g}"
+        promise = "not private" if guarantee is None else f"epsilon = {guarantee.epsilon:.4g}"
         return cls(
             values=range(len(items)),
             law=Unknown(n, items[:, 0], WHY, np.sqrt(noise[:, 0])),
@@ -54,27 +54,27 @@ class Recommender(Estimate):
         )
 
     def predict(self, ratings: Ratings) -> Array:
-        """What each of these people would say of each item, on their scale and within it."""
+        """Return the predicted rating of each item by each person, on their scale."""
         scaled = predictions(self.items, self._own(ratings))
         return ratings.original(np.clip(scaled, -1.0, 1.0))
 
     def prediction_stderr(self, ratings: Ratings) -> Array:
-        """About the standard error of each prediction through the mechanism's noise, with people's own part held fast."""
+        """Return the approximate standard error of each prediction from the mechanism's noise, with people's own part fixed."""
         own = self._own(ratings)
         squares = np.concatenate([np.ones((len(own), 1)), own[:, 1:] ** 2], axis=1)
         return np.asarray(np.sqrt(squares @ self.noise.T) * (ratings.high - ratings.low) / 2)
 
     def rmse(self, known: Ratings, hidden: Ratings) -> float:
-        """The root mean square error of predictions from what is known, for what is hidden."""
+        """Return the root mean square error of predictions from ``known`` ratings for ``hidden`` ones."""
         if len(known) != len(hidden) or known.number_of_items != hidden.number_of_items:
-            raise DomainError("hidden", repr(hidden), allowed="the same people and items as known", fix="make both with split")
+            raise DomainError("hidden", repr(hidden), allowed="the same people and items as known", fix="make known and hidden with split")
         if not hidden.items.size:
             raise DomainError("hidden", repr(hidden), allowed="one rating or more", fix="hide some ratings with split")
         errors = self.predict(known)[hidden.people, hidden.items] - hidden.original(hidden.values)
         return sqrt(float(np.mean(errors**2)))
 
     def recommend(self, ratings: Ratings, k: int = 10) -> Array:
-        """For each person the k items with the largest predictions that they have not rated, best first; -1 where there are no more."""
+        """Return the k unrated items with the largest predictions for each person, best first; -1 where there are no more."""
         check_whole("k", k, 1, len(self.items), fix="ask for fewer items")
         scores = self.predict(ratings)
         scores[ratings.people, ratings.items] = -np.inf

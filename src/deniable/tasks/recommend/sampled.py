@@ -1,4 +1,4 @@
-"""Matrix factorization by rounds: each person says once, privately, how one number of one item should move."""
+"""Matrix factorization in rounds: each person reports once, privately, how one number of one item should move."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class RatingState(State):
     """The items as far as they are fitted."""
 
     stage: int = 0
-    """How many rounds are over."""
+    """The number of finished rounds."""
     model: Model = ()
     """For each item how good it is, and its factors, in small steps."""
     popularity: tuple[float, ...] = ()
@@ -52,7 +52,7 @@ class RatingState(State):
     noise: tuple[tuple[float, ...], ...] = ()
     """The variance of each number of the model so far."""
     asked: int = 0
-    """How many reports came in so far."""
+    """The number of reports so far."""
 
 
 @typed
@@ -84,7 +84,7 @@ class SampledFactorization(Protocol):
 
     items: int
     low: float
-    """The worst rating there can be."""
+    """The lowest possible rating."""
     high: float
     epsilon: float
     rank: int = 1
@@ -95,7 +95,7 @@ class SampledFactorization(Protocol):
     state: RatingState = field(default=RatingState(), repr=False, metadata=STATE)
 
     derived: ClassVar[tuple[str, ...]] = ("domain",)
-    """What a device holds: it looks there whether everybody can answer."""
+    """The domain of what a device holds: the device checks there whether everyone can answer."""
     result: ClassVar[str] = "recommender"
 
     def __post_init__(self) -> None:
@@ -104,7 +104,7 @@ class SampledFactorization(Protocol):
             object.__setattr__(self, name, float(getattr(self, name)))
         limits = (("items", 2, MOST_NUMBERS), ("rank", 0, MOST_RANK), ("rounds", 1, 1000), ("people", 1, 10**15))
         for name, least, most in limits:
-            check_whole(name, getattr(self, name), least, most, fix="leave it out, or ask about fewer items")
+            check_whole(name, getattr(self, name), least, most, fix="leave out the parameter, or ask about fewer items")
         if self.numbers > MOST_NUMBERS:
             allowed = f"items x (rank + 1) of at most {MOST_NUMBERS}"
             raise ParameterError("items", self.items, allowed=allowed, fix="ask about fewer items, such as the most popular ones")
@@ -119,16 +119,16 @@ class SampledFactorization(Protocol):
 
     def _check_state(self) -> None:
         state = self.state
-        check_whole("stage", state.stage, 0, self.rounds, fix="leave it out")
-        check_whole("asked", state.asked, 0, 10**15, fix="leave it out")
+        check_whole("stage", state.stage, 0, self.rounds, fix="leave out the state")
+        check_whole("asked", state.asked, 0, 10**15, fix="leave out the state")
         if not len(state.model) == len(state.popularity) == len(state.noise) == self.items:
-            raise ParameterError("model", len(state.model), allowed=f"a row for each of {self.items} items", fix="leave it out")
+            raise ParameterError("model", len(state.model), allowed=f"a row for each of {self.items} items", fix="leave out the state")
         for row, noise in zip(state.model, state.noise, strict=True):
             check_integers("model", row, self.rank + 1, LARGEST_ITEM)
             if len(noise) != self.rank + 1 or not all(variance >= 0 for variance in noise):  # it may be infinite
-                raise ParameterError("noise", noise, allowed=f"{self.rank + 1} numbers from 0 on", fix="leave them out")
+                raise ParameterError("noise", noise, allowed=f"{self.rank + 1} numbers from 0 on", fix="leave out the state")
         if not all(RAREST <= share < inf for share in state.popularity):
-            raise ParameterError("popularity", state.popularity, allowed=f"numbers from {RAREST} on", fix="leave them out")
+            raise ParameterError("popularity", state.popularity, allowed=f"numbers from {RAREST} on", fix="leave out the state")
 
     @property
     def numbers(self) -> int:
@@ -173,7 +173,7 @@ class SampledFactorization(Protocol):
         return self._round
 
     def read(self, values: Any) -> Any:
-        """Return everybody's ratings, from ``Ratings``, from a list of what each person holds, or from a column of maps."""
+        """Return everyone's ratings, from ``Ratings``, from a list of what each person holds, or from a column of maps."""
         return ratings_of(self.domain, values)
 
     def close(self, tallies: Mapping[str, Any]) -> SampledFactorization | Recommender:

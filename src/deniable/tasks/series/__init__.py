@@ -1,4 +1,4 @@
-"""What becomes of a population over time: sums with central noise, and estimates from devices that answer again and again."""
+"""Populations over time: sums with central noise, and estimates from devices that answer repeatedly."""
 
 from deniable.removed import explain_removed
 from deniable.tasks.series.changes import RootChanges, TreeChanges, limited

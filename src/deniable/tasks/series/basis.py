@@ -40,7 +40,7 @@ class Basis(ABC):
     name: ClassVar[str]
 
     def __post_init__(self) -> None:
-        check_whole("length", self.length, 1, LONGEST, fix="the number of points of the series")
+        check_whole("length", self.length, 1, LONGEST, fix="pass the number of points of the series")
 
     @abstractmethod
     def count(self, frequencies: int) -> int:
@@ -59,12 +59,12 @@ class Basis(ABC):
         series = np.asarray(series, dtype=float)
         if series.shape[-1:] != (self.length,):
             allowed = f"series of {self.length} points"
-            raise ParameterError("series", series.shape, allowed=allowed, fix="one number for each point in time")
+            raise ParameterError("series", series.shape, allowed=allowed, fix="pass one number for each point in time")
         return self.all_coefficients(series)[..., : self.check_count(count)]
 
     def check_count(self, count: int) -> int:
         """The number of coefficients, if there are so many."""
-        check_whole("coefficients", count, 1, self.length, fix="a series has no more than points")
+        check_whole("coefficients", count, 1, self.length, fix="use at most as many as the series has points")
         return count
 
     def _padded(self, coefficients: Array) -> Array:

@@ -63,7 +63,7 @@ class LimitedChanges(SeriesMechanism):
         super().__post_init__()
         positive_integer("changes", self.changes)
         if self.points > LONGEST:
-            raise ParameterError("points", self.points, allowed=f"at most {LONGEST:,}", fix="count over a coarser time")
+            raise ParameterError("points", self.points, allowed=f"at most {LONGEST:,}", fix="count over longer periods")
 
     @property
     def questions(self) -> int:
@@ -81,7 +81,7 @@ class LimitedChanges(SeriesMechanism):
 
     @abstractmethod
     def counter(self, source: Source | None = None) -> ContinualCounter:
-        """The same promise for a stream: give it one change of the sum after the other, and it releases the sum so far."""
+        """Return the same guarantee for a stream: feed it one change of the sum at a time, and it releases the sum so far."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,7 +151,7 @@ class RootChanges(LimitedChanges):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.delta:
-            raise ParameterError("delta", self.delta, allowed="above 0: the noise is Gaussian", fix="1e-6 is usual; or take TreeChanges")
+            raise ParameterError("delta", self.delta, allowed="above 0: the noise is Gaussian", fix="try 1e-6, or use TreeChanges")
 
     @property
     def factors(self) -> Factors:
@@ -190,7 +190,7 @@ class RootChanges(LimitedChanges):
 
 @typed
 def limited(states: Array, changes: int) -> Array:
-    """People's ``states``, series of 0 and 1 along the last axis, as they are up to so many changes and kept from then on.
+    """Return people's ``states`` (series of 0 and 1 along the last axis), frozen after this many changes.
 
     >>> limited(np.array([1, 1, 0, 1, 0, 0]), 3).tolist()
     [1, 1, 0, 1, 1, 1]
@@ -198,7 +198,9 @@ def limited(states: Array, changes: int) -> Array:
     positive_integer("changes", changes)
     states = np.asarray(states)
     if not np.isin(states, (0, 1)).all():
-        raise DomainError("states", "other numbers", allowed="0 and 1", fix="ask whether a number is above a limit")
+        raise DomainError(
+            "states", "other numbers", allowed="0 and 1", fix="turn numbers into 0 and 1, for example whether they are above a limit"
+        )
     moved = np.diff(states.astype(np.int64), axis=-1, prepend=0)
     return np.asarray(np.cumsum(np.where(np.cumsum(moved != 0, axis=-1) <= changes, moved, 0), axis=-1))
 
@@ -206,5 +208,5 @@ def limited(states: Array, changes: int) -> Array:
 def _whole(series: Array) -> Array:
     series = np.asarray(series, dtype=float)
     if np.any(series != np.floor(series)) or np.any(np.abs(series) >= MOST_PEOPLE):
-        raise DomainError("series", "a number that is no count", allowed="whole numbers below 2^31", fix="count people")
+        raise DomainError("series", "a number that is not a count", allowed="whole numbers below 2^31", fix="count people")
     return series

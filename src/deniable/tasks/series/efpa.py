@@ -1,4 +1,4 @@
-"""EFPA: coefficients of low frequencies, and how many of them is chosen by the data, privately.
+"""EFPA: coefficients of low frequencies, where the data choose their number, privately.
 
 Half of epsilon chooses k by the exponential mechanism, the other half adds noise to the coefficients that are kept. With T(K) the length of
 what is lost and lambda(K) the scale of the noise, the expected error in the Euclidean norm is about T(K) + sqrt(2 K) lambda(K): that is the
@@ -79,7 +79,7 @@ class EFPA:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised to each person."""
+        """The guarantee for each person."""
         return replace(self._kept(1).guarantee, epsilon=self.epsilon)
 
     def scores(self, series: Array) -> list[int]:
@@ -95,7 +95,7 @@ class EFPA:
         return sqrt(2 * kept.questions) * kept.sensitivity(1) / kept.epsilon
 
     def release(self, series: Array, *, source: Source | None = None) -> Estimate:
-        """The noisy series."""
+        """Return the noisy series."""
         series = check_series(series, self.points)
         kept = self._kept(self.choices[self.selection.choose(self.scores(series), source)])
         return promised(kept.release(series, source=source), self)

@@ -24,7 +24,7 @@ def series_estimate(mechanism: SeriesMechanism, numbers: Array, *, noise: Array,
 
     ``noise`` is the variance at each point, ``step`` how far apart the results are.
     """
-    lost = "" if mechanism.lossless else ", without what the kept coefficients do not show"
+    lost = "" if mechanism.lossless else ", without the error of dropping the other coefficients"
     found = Estimate(
         spec=mechanism,
         kind="series",
@@ -58,6 +58,6 @@ def series_errors(series: Estimate, truth: Any) -> dict[str, float]:
     """
     truth = as_numbers("truth", truth)
     if truth.shape != series.point.shape:
-        raise ParameterError("truth", truth.shape, allowed=f"{len(series.values)} numbers", fix="pass the series that was released")
+        raise ParameterError("truth", truth.shape, allowed=f"{len(series.values)} numbers", fix="pass the true series that was released")
     kept = series.spec.reconstruct(series.spec.ask(truth))
     return {"error": float(np.abs(series.point - truth).mean()), "reconstruction": float(np.abs(kept - truth).mean())}

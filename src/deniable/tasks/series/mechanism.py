@@ -53,9 +53,9 @@ class SeriesMechanism(ABC):
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
         check_neighbors(self.neighbors)
-        check_whole("points", self.points, 1, fix="the number of points in time")
+        check_whole("points", self.points, 1, fix="pass the number of points in time")
         if isinstance(self.delta, bool) or not isinstance(self.delta, int | float) or not 0 <= self.delta < 1:
-            raise ParameterError("delta", self.delta, allowed="from 0 on, below 1", fix="0 for Laplace noise, 1e-6 for Gaussian")
+            raise ParameterError("delta", self.delta, allowed="from 0 on, below 1", fix="use 0 for Laplace noise, 1e-6 for Gaussian")
 
     # --- what each mechanism provides ---
 
@@ -106,7 +106,7 @@ class SeriesMechanism(ABC):
             model="central",
             unit="a person's whole series",
             neighbors=NEIGHBORS[self.neighbors],
-            honest="whoever holds the data",
+            honest="the party that holds the data",
         )
 
     def release(self, series: Array, *, source: Source | None = None) -> Estimate:
@@ -156,7 +156,7 @@ def check_series(series: Array, points: int) -> Array:
     """The series as floats; DomainError if it is none of so many finite numbers."""
     series = np.asarray(series, dtype=float)
     if series.shape != (points,):
-        raise DomainError("series", series.shape, allowed=f"{points} numbers", fix="one sum for each point in time")
+        raise DomainError("series", series.shape, allowed=f"{points} numbers", fix="pass one sum for each point in time")
     if not np.all(np.isfinite(series)) or np.any(np.abs(series) >= LARGEST):
         raise DomainError("series", "a number that is not finite or too large", allowed="numbers below 2^36", fix="check the data")
     return series

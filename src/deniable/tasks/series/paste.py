@@ -50,7 +50,7 @@ class Paste:
     def __post_init__(self) -> None:
         if not isinstance(self.mechanism, SeriesMechanism) or self.mechanism.neighbors != ADD_REMOVE:
             allowed = f"a linear mechanism for neighbors={ADD_REMOVE!r}"
-            raise ParameterError("mechanism", self.mechanism, allowed=allowed, fix="EFPA needs the sum to choose k: choose it beforehand")
+            raise ParameterError("mechanism", self.mechanism, allowed=allowed, fix="use FPA with a fixed k: EFPA chooses k from the sum")
         self.sum  # noqa: B018  # refuses what cannot be
 
     @cached_property
@@ -72,7 +72,10 @@ class Paste:
         outside = ~((series >= 0) & (series <= 1))
         if outside.any():  # the place alone: a party's numbers do not belong into a message, which may end in a log
             raise DomainError(
-                f"series[{outside.argmax()}]", "a number outside", allowed="numbers from 0 to 1", fix="scale or clip them first"
+                f"series[{outside.argmax()}]",
+                "a number outside of 0 to 1",
+                allowed="numbers from 0 to 1",
+                fix="scale or clip the numbers first",
             )
         return self.sum.contribution(self.mechanism.ask(series), source)
 

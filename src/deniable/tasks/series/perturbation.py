@@ -81,7 +81,7 @@ class Decimation(SeriesMechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_whole("every", self.every, 1, self.points, fix="as in every=points // 20")
+        check_whole("every", self.every, 1, self.points, fix="try every=points // 20")
 
     @cached_property
     def places(self) -> Array:
@@ -129,8 +129,8 @@ class FPA(SeriesMechanism):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.basis not in BASES:
-            raise ParameterError("basis", self.basis, allowed=f"one of {sorted(BASES)}", fix="fourier for seasons, cosine for trends")
-        check_whole("k", self.k, 1, self.points, fix="20 is usual; EFPA chooses it privately")
+            raise ParameterError("basis", self.basis, allowed=f"one of {sorted(BASES)}", fix="use fourier for seasons, cosine for trends")
+        check_whole("k", self.k, 1, self.points, fix="try 20, or use EFPA, which chooses k privately")
 
     @property
     def _functions(self) -> Basis:

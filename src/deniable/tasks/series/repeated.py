@@ -72,12 +72,14 @@ def repeated(spec: Longitudinal, tallies: Sequence[Tally], *, candidates: Any = 
     2        89.6    71.1   -49.7     229
     """
     if not isinstance(spec, Longitudinal):
-        allowed = "a mechanism that answers again and again"
-        raise ParameterError("spec", spec, allowed=allowed, fix="for others, periods are independent: estimate and compare them")
+        allowed = "a longitudinal mechanism"
+        raise ParameterError(
+            "spec", spec, allowed=allowed, fix="estimate each period and compare: periods are independent for other mechanisms"
+        )
     if not tallies:
-        raise ParameterError("tallies", tallies, allowed="one or more", fix="tally each period")
+        raise ParameterError("tallies", tallies, allowed="one or more", fix="pass the tally of each period")
     if stay is not None and (isinstance(stay, bool) or not isinstance(stay, int | float) or not 0 <= stay <= 1):
-        raise ParameterError("stay", stay, allowed="a share from 0 to 1, or None", fix="leave it out if you do not know it")
+        raise ParameterError("stay", stay, allowed="a share from 0 to 1, or None", fix="leave out the share if you do not know it")
     return RepeatedEstimate.of(spec, [spec.estimate(tally, candidates=candidates) for tally in tallies], stay)
 
 

@@ -39,11 +39,11 @@ def sequence_sensitivity(points: int, *, norm: int, neighbors: str = ADD_REMOVE,
     (2000.0, 44.721)
     """
     check_neighbors(neighbors)
-    check_whole("points", points, 1, fix="the number of points in time")
+    check_whole("points", points, 1, fix="pass the number of points in time")
     if isinstance(bound, bool) or not isinstance(bound, int | float) or not 0 < bound < inf:
-        raise ParameterError("bound", bound, allowed="a finite number above 0", fix="the most that a person adds at one time")
+        raise ParameterError("bound", bound, allowed="a finite number above 0", fix="pass the most that one person adds at one time")
     if norm not in (1, 2):
-        raise ParameterError("norm", norm, allowed="1 or 2", fix="1 for Laplace noise, 2 for Gaussian")
+        raise ParameterError("norm", norm, allowed="1 or 2", fix="use 1 for Laplace noise, 2 for Gaussian")
     return points * bound if norm == 1 else _up(sqrt(points) * bound)
 
 
@@ -57,7 +57,7 @@ def coefficient_sensitivity(points: int, coefficients: int, *, norm: int, neighb
     (162.0, 279.3)
     """
     length = sequence_sensitivity(points, norm=2, neighbors=neighbors, bound=bound)
-    check_whole("coefficients", coefficients, 1, points, fix="a series has no more coefficients than points")
+    check_whole("coefficients", coefficients, 1, points, fix="use at most as many coefficients as points")
     if norm == 2:
         return length
     sequence_sensitivity(points, norm=norm)  # refuses other norms

@@ -86,7 +86,7 @@ class NewWords(Protocol):
         check_whole("k", self.k, 1)
         nothing = (code_of(Text(self.longest), NONE),)
         if self.state.found not in ((), nothing):
-            raise ParameterError("found", self.state.found, allowed="the empty word alone", fix="take what close() gave")
+            raise ParameterError("found", self.state.found, allowed="the empty word alone", fix="pass what close() returned")
         put("state", replace(self.state, found=nothing))
         for name in ("epsilon", "keep", "lengths", "allocation"):
             put(name, getattr(self.search, name))  # which checks the rest

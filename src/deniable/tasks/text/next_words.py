@@ -21,7 +21,7 @@ from deniable.tasks.checks import check_whole
 from deniable.tasks.text.laws import COVERS, Following
 from deniable.tasks.text.listed import Listed
 
-PROJECTED = "probabilities are biased: they come from shares that are cut at 0; the limits do not rest on them"
+PROJECTED = "probabilities are biased, since negative shares are set to 0; low and high do not depend on them"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +140,7 @@ class NextWords(Estimate):
 
     def _place(self, word: str) -> int:
         if word not in self.vocabulary:
-            raise DomainError("word", word, allowed=f"one of the {len(self.vocabulary)} words", fix="only those were asked about")
+            raise DomainError("word", word, allowed=f"one of the {len(self.vocabulary)} words", fix="name a word from the vocabulary")
         return self.vocabulary.index(word)
 
     # --- what people see ---

@@ -120,8 +120,8 @@ class PairShares(Estimate):
         Where k is larger than ``visible`` the topics say so: some of them are made of noise.
         """
         wanted = max(self.visible, 1) if k is None else k
-        check_whole("k", wanted, 1, len(self.vocabulary), fix="leave it out for what is visible")
-        check_whole("words", words, 2, fix="5 words show what a topic is about")
+        check_whole("k", wanted, 1, len(self.vocabulary), fix="leave out the number to show all visible topics")
+        check_whole("words", words, 2, fix="try 5 words")
         total = float(np.clip(self.point.sum(), 0.0, 1.0))
         likely = norm_sub(self.point, total) if total > 0 else np.zeros(self.point.size)
         return topics_of(self, factorize(self._symmetric(likely), wanted), words)
@@ -133,4 +133,4 @@ class PairShares(Estimate):
         return matrix + matrix.T
 
     def notes(self) -> list[str]:
-        return [*super().notes(), f"topics that can be seen: {self.visible}"]
+        return [*super().notes(), f"visible topics: {self.visible}"]
