@@ -99,7 +99,7 @@ def test_a_dataset_is_a_file_a_folder_a_pattern_or_a_url(tmp_path, monkeypatch):
 def test_what_is_not_a_report_is_refused_with_its_file(tmp_path):
     days(tmp_path)
     other = GRR(domain_size=5, epsilon=2.0)
-    with pytest.raises(WireError, match=r"0\.parquet.*count reports of different specs apart"):
+    with pytest.raises(WireError, match=r"0\.parquet.*count reports of each spec separately"):
         tally(tmp_path, other)
     write(tmp_path, other.privatize([0, 1]).to_arrow(), "5.parquet")
     with pytest.raises(WireError, match=r"5\.parquet.*different specs"):

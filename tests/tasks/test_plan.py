@@ -176,7 +176,7 @@ def test_other_domains():
     assert words.specs[0].mechanism == "OLH"
     assert not any(spec.needs_listed_domain for spec in words.specs)
     assert "GRR needs a listed domain" in words.left_out
-    assert "BloomRR cannot tell so many values apart" in words.left_out
+    assert "BloomRR cannot distinguish so many values" in words.left_out
     assert repr(words).startswith("1,000,000 people, text of at most 200 bytes")
     assert words.to_polars()["guess"].max() < 1e-18
     same = [detectable(dn.OLH(domain=domain, epsilon=2.0), 10**6) for domain in (dn.Text(9), dn.IndexRange(10_000))]

@@ -33,8 +33,8 @@ def results_chart(means: pl.DataFrame, *, against: str, title: str) -> Chart:
     for (metric,), of_metric in summary.group_by("metric", maintain_order=True):
         panels = []
         for (population, fixed), records in of_metric.group_by("population", other, maintain_order=True):
-            told = f"{other} = {fixed:,}" if other == "n" else f"{other} = {fixed:g}"
-            panels.append(_panel(records, str(metric), against, f"{population}, {told}", order))
+            at = f"{other} = {fixed:,}" if other == "n" else f"{other} = {fixed:g}"
+            panels.append(_panel(records, str(metric), against, f"{population}, {at}", order))
         rows.append(alt.hconcat(*panels))
     runs = int(summary["repetitions"].max())  # type: ignore[arg-type]  # a column of counts
     points = f"points: means of {runs:,} runs ± {REACH} standard errors" if runs > 1 else "points: one run"

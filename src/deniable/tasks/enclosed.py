@@ -33,7 +33,7 @@ def reach(alpha: Any, *, normal: bool, grown: bool = False) -> Any:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Enclosed(Law):
-    """Sums of cells that lie inside, and of parts of cells on the edge, where people are taken to be spread evenly.
+    """Sums of cells that lie inside, and of parts of cells on the edge, where people are assumed to be spread evenly.
 
     Standard errors have a row for the people who reported, and one for a sample. They count what an even spread gets wrong on average.
     Limits do not rest on it: the cells on the edge hold between nobody and everybody there. So the lower limit is that of the ``inner``

@@ -153,7 +153,7 @@ def test_it_is_labeled_central_and_gives_no_counts():
     search = TrieHH(domain=dn.Text(9), epsilon=1.0, delta=1e-9)
     guarantee = search.guarantee
     assert (guarantee.model, guarantee.epsilon, guarantee.delta) == ("central", 1.0, 1e-9)
-    assert (guarantee.honest, guarantee.certificate) == ("whoever samples and counts the votes", "theorem")
+    assert (guarantee.honest, guarantee.certificate) == ("the party that samples and counts the votes", "theorem")
     assert "must be trusted" in guarantee.statement()
     assert "own device" not in guarantee.statement()
     result = search.run(WORDS, source=ReplaySource.from_key("label"))

@@ -60,7 +60,7 @@ def design_for(
     >>> columns = Columns.of({name: ["yes", "no"] for name in "abcd"})
     >>> choice = design_for(columns, wanted(columns, 2, None), epsilon=1.0, people=10_000)
     >>> print(choice.why)
-    split: the smallest predicted error, 0.0263 of a share among 10,000 people; fourier 0.0296, views of 3 0.028, direct 0.0322
+    split: the smallest predicted error, 0.0263 of a share with 10,000 people; fourier 0.0296, views of 3 0.028, direct 0.0322
     """
     if method not in ("auto", *METHODS):
         raise ParameterError(

@@ -167,7 +167,7 @@ def marginals(
     place x mood: 12,000 people, split, epsilon = 2; low and high: 95 %, noise and who was asked what
     value         association  stderr    low  high          p
     place x mood        0.502  0.0159  0.471     1  1.29e-181
-    association: Cramér's V, from 0 to 1; p: how likely as much is without any
+    association: Cramér's V, from 0 to 1; p: chance of one this large if there is none
     not seen: place = inn
     >>> gap = found["place", "mood"].given("place").contrast(("spa", "good"), ("bar", "good"))
     >>> round(gap.value, 3), round(gap.stderr, 3)  # half of the guests more like the bar

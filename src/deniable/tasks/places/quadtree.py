@@ -69,7 +69,7 @@ class QuadTree(Protocol):
 
     Estimator: unbiased counts of the smallest squares asked about, with errors for any region. An adaptive tree was split by the same
     reports that count it, so squares that were split by luck come out a little too large; intervals are a little longer for that. Within a
-    square that was not split, people are taken to be spread evenly. So the counts of regions that go through it are biased, and their
+    square that was not split, people are assumed to be spread evenly. So the counts of regions that go through it are biased, and their
     intervals are not (``Enclosed``).
 
     Cost: one report of one oracle over at most 4^level squares. Without ``adaptive`` one round, else one for each level.

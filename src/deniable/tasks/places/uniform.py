@@ -58,7 +58,7 @@ class UniformGrid(Protocol):
     ('SubsetSelection', 10219, 200)
     >>> found.count(Box(0, 0, 1, 0.5, plane=True))
     20,000 people in 16 cells; SubsetSelection, epsilon = 2; low and high: 95 %, noise only
-    cells on its edge hold 10,246 people, taken to be spread evenly
+    cells on its edge hold 10,246 people, assumed to be spread evenly
     value   count  stderr     low    high
     region  5,123   5,124  -4,920  15,165
     """

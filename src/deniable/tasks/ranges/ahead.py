@@ -82,7 +82,7 @@ class AHEAD(Protocol):
     [0, 4, 5, 6, 7, 8, 9, 10, 11, 12, 16, 32, 48, 64, 128, 192]
     >>> found.ranges([(7, 11), (0, 6), (100, 255)])
     60,000 reports, AHEAD, 4 rounds, epsilon = 1; low and high: 95 %, noise only
-    16 cells for 256 values; people taken to be spread evenly within each cell
+    16 cells for 256 values; people are assumed to be spread evenly within each cell
     value        count  stderr     low    high  frequency
     7 to 11     61,372   1,067  59,154  63,589      102 %
     0 to 6      -1,414   1,061  -3,619     791    -2.36 %
