@@ -120,8 +120,8 @@ class Attack(Method):
         return {"counts", "targets"}
 
     def identity(self) -> str:
-        told = repr((self.label, self.mechanism, self.kind, self.liars, self.targets, self.postprocess))
-        return told if self.tries == 1 else f"{told} {self.tries}"
+        identity = repr((self.label, self.mechanism, self.kind, self.liars, self.targets, self.postprocess))
+        return identity if self.tries == 1 else f"{identity} {self.tries}"
 
 
 @typed

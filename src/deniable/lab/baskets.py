@@ -58,7 +58,7 @@ class Baskets(Population, named=False):
 
     @property
     def length(self) -> int:
-        """How many items nine of ten people take at most: what LDPMiner is told."""
+        """How many items nine of ten people take at most, which LDPMiner gets as a setting."""
         going_on = self.taken / (1 + self.taken)
         return max(1, min(self.most, int(np.ceil(np.log(0.1) / np.log(going_on))) - 1))
 

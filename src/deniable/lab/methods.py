@@ -54,7 +54,7 @@ class Method(ABC):
 
     @abstractmethod
     def identity(self) -> str:
-        """All that the outcome depends on beside the setup, as text."""
+        """All that the outcome depends on in addition to the setup, as text."""
 
     def expected(self, metric: str, outcome: Outcome, population: Population, epsilon: float, n: int) -> float | None:
         """What theory expects of a metric for this population, given the outcome; or None."""
@@ -71,8 +71,8 @@ def parameters_of(given: Any) -> tuple[tuple[str, Any], ...]:
 
 def label_of(name: str, parameters: tuple[tuple[str, Any], ...], postprocess: str | None = None) -> str:
     """The usual label of a method: its name, its ``parameters``, and how counts are made consistent (``postprocess``), if they are."""
-    told = [f"{key}={value}" for key, value in parameters] + ([postprocess] if postprocess else [])
-    return f"{name}({', '.join(told)})" if told else name
+    shown = [f"{key}={value}" for key, value in parameters] + ([postprocess] if postprocess else [])
+    return f"{name}({', '.join(shown)})" if shown else name
 
 
 @typed

@@ -36,7 +36,7 @@ class Outcome:
     people: int | None = None
     """How many people there are, where they do not hold one value each."""
     rate: float | None = None
-    """How often an observer was right, where there is one; or a learner's regret; or how often a model foretells right."""
+    """How often an observer was right, where there is one; or a learner's regret; or how often a model predicts right."""
 
     @cached_property
     def most_frequent(self) -> list[Any]:

@@ -59,12 +59,12 @@ def fullest_bound(spec: HashedResponse, targets: int) -> float:
 
 
 def seed_gain(spec: HashedResponse, *, targets: int, liars: float, supported: float, held: float = 0.0) -> float:
-    """What made-up reports that support so many of the targets on average add to the targets' frequencies."""
+    """Return what false reports that support so many of the targets on average add to the targets' frequencies."""
     return liars * ((supported - targets * float(spec.q)) / float(spec.p - spec.q) - held)
 
 
 def craft_searched(spec: OLH, targets: Array, count: int, source: Source, tries: int = 1) -> Reports:
-    """So many made-up reports, each under the best of ``tries`` seeds that were drawn at random: with one try, as if it was assigned."""
+    """Return false reports, each under the best of ``tries`` random seeds; with one try it is as if the seed was assigned."""
     if spec.seed_words != 2 or type(tries) is not int or tries < 1:
         raise ParameterError(
             "spec, tries", (repr(spec), tries), allowed="keys of up to 32 bits, one try or more", fix="attack a smaller domain"

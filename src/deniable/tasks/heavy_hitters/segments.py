@@ -88,7 +88,7 @@ class IndependentSegments(SegmentSearch):
     This is sound only while all combinations can be counted. Segments of a frequent value are frequent, but what is made of frequent
     segments need not be, and nothing says which belong together: k values make k^segments combinations. Of more than ``most`` those are
     kept whose rarest segment is the most frequent (no value is more frequent than that), and true values are lost among the ties.
-    ``SegmentPairs`` and ``PEM`` mend this.
+    ``SegmentPairs`` and ``PEM`` fix this.
 
     Guarantee: epsilon-local for any two inputs; everybody reports once, in one group.
 

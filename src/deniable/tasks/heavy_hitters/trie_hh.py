@@ -97,8 +97,8 @@ class TrieHH(MemoryProtocol):
 
     Estimator: none; ``chance`` is the probability that a value is found.
 
-    Cost: one true prefix of those who are drawn, at every level. Fewer levels draw more people and find more; with more of them, whoever
-    counts sees less of rare values.
+    Cost: one true prefix of those who are drawn, at every level. Fewer levels draw more people and find more; with more of them, the party
+    that counts sees less of rare values.
 
     >>> from deniable.contract.domain import Text
     >>> from deniable.testing import ReplaySource

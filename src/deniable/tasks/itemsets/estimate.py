@@ -24,8 +24,8 @@ class PaddedSupports(Supports):
 
     So a holder's report supports the item with q + (p - q) / (length scale) in place of the oracle's p, and counts, errors and intervals
     follow as for every pure protocol; that a device draws one of its items is part of the noise. They are exact where nobody holds more
-    than ``length`` of the candidates. Whoever holds m > ``length`` counts as length / m of a holder. ``scale`` above 1 makes up for that on
-    average over the items, and comes from an estimated histogram of lengths; its error, ``scale_stderr``, is a part of ``stderr``.
+    than ``length`` of the candidates. A person who holds m > ``length`` counts as length / m of a holder. ``scale`` above 1 makes up for
+    that on average over the items, and comes from an estimated histogram of lengths; its error, ``scale_stderr``, is a part of ``stderr``.
 
     Intervals do not rely on that average: one item's holders may have longer lists than another's, or longer ones than any that stand out
     of the noise. Without the scale, c holders are counted as some y with::
@@ -34,7 +34,7 @@ class PaddedSupports(Supports):
 
     since each of them is a holder of the item or not. M / n is what ``overflow`` has estimated, by other people (``contract.sets``). So an
     interval goes from the lower limit of y at alpha / 2 to the upper limit of y at alpha / 4 plus that of M at alpha / 4, and covers at
-    least 1 - alpha, whoever holds what. All items have the same M: intervals for all at once split alpha for y alone.
+    least 1 - alpha, no matter who holds what. All items have the same M: intervals for all at once split alpha for y alone.
 
     Where only some people were asked (``sampled``), errors also cover that these are a sample of all. ``bounds`` are about the noise alone.
     Counts of different items may add up to more than n.

@@ -75,7 +75,7 @@ class Lengths:
     Where noise dominates, a thin tail is not seen, the length comes out short, and with it every count: ``limits`` says which lengths are
     possible, and ``scale_stderr`` allows for what the noise may hide, though not for lists that are far longer than any that are seen. With
     2,000 people at epsilon = 1 the largest count was a quarter too small in the mean. Intervals do not rest on this histogram: how much a
-    list of the chosen length leaves out is asked by itself (``count_round``).
+    list of the chosen length leaves out is a question of its own (``count_round``).
     """
 
     estimate: FrequencyEstimate

@@ -30,7 +30,7 @@ class PSFO(SetProtocol, Protocol):
     ln(length (e^epsilon - 1) + 1), which costs epsilon because the dummies are all different (``padding``); the exact audit of small
     domains enumerates all sets.
 
-    Estimator: length times the oracle's count; unbiased for people with at most ``length`` items. Whoever holds m > ``length`` counts
+    Estimator: length times the oracle's count; unbiased for people with at most ``length`` items. A person who holds m > ``length`` counts
     as length / m of a person for each item.
 
     Cost: one report of GRR or OLH, whichever has the smaller error: GRR exactly if d < l (4 l - 1) e^epsilon + 1.

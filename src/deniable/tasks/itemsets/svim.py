@@ -65,7 +65,7 @@ class SVIM(SetProtocol, Protocol):
     Estimator: the counts of the last round, times the length, times what makes up on average for people whose candidates did not fit
     (``Lengths.scale``). Intervals cover noise, sampling, and the most that cut lists can hide of an item (``PaddedSupports``). The k are
     the largest of 2 k counts: the smaller ones among them come out too large. The part ``lengths`` of the result is the raw histogram of
-    how many candidates people hold. Whoever holds none of them draws a dummy, and counts as a holder of nothing.
+    how many candidates people hold. A person who holds none of them draws a dummy, and counts as a holder of nothing.
 
     Cost: one report of GRR or OLH. ``longest`` caps the padding, where it is known how much people hold: the length that a noisy
     histogram asks for is uncertain (``Lengths.limits``). ``projection="norm-sub"`` is as published; see ``Lengths`` for what it costs.

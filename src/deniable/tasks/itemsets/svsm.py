@@ -46,7 +46,7 @@ from deniable.tasks.itemsets.svim import SVIM
 SHARES = (Fraction(4, 25), Fraction(1, 25), Fraction(1, 5), Fraction(1, 10), Fraction(1, 2))
 """How many people find items, tell lengths and count items (40 % in all, as in ``SVIM``), tell lengths for sets, and count sets."""
 SETTINGS = ("domain", "k", "epsilon", "oracle", "longest", "projection")
-"""What the search for items is told."""
+"""The settings that the search for items shares."""
 DISCOUNT = 0.9
 """What the most frequent item counts for in a guess: a set of more items is held by fewer people."""
 

@@ -62,7 +62,7 @@ class LinearModel(Estimate):
         """The intercept, then one weight for each feature, from the middle of its range to its end."""
         return self.point
 
-    # --- foretelling ---
+    # --- predictions ---
 
     def margins(self, values: Any) -> Array:
         """Return the weighted sum z of each row of a table; above 0 the second class is likelier."""

@@ -10,9 +10,9 @@ W = diag(1 / (r c)) and the covariance C of D::
 The first term vanishes where there is no association, the second one does not. Intervals test each value of phi^2 with the error that it
 has there (``squares``), and hold near zero too. The test of no association is Wald's, on the residuals themselves.
 
-Shares are divided by, so a value that cannot be told from nobody has no place of its own: it is counted with the most frequent value of its
-column. Counting values together never raises phi^2 (it is an f-divergence, of the table from the product of its columns): what is found is
-then a lower limit, and there is no upper one.
+Shares are divided by, so a value whose share is not clearly above zero has no place of its own: it is counted with the most frequent value
+of its column. Counting values together never raises phi^2 (it is an f-divergence, of the table from the product of its columns): what is
+found is then a lower limit, and there is no upper one.
 """
 
 from __future__ import annotations

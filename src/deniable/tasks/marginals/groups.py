@@ -1,7 +1,7 @@
 """Estimates from one group of people: shares of a view's cells, with the exact covariance of all sums of them.
 
-One report supports some cells. With p and q as in ``client.pure``, the score (support - q) / (p - q) of a cell is 1 on average for whoever
-is in it and 0 for others. Given where its sender is, two supports have the covariance c1 if one of the cells is the sender's, c0 if not:
+One report supports some cells. With p and q as in ``client.pure``, the score (support - q) / (p - q) of a cell is 1 on average for a person
+in it and 0 for others. Given where its sender is, two supports have the covariance c1 if one of the cells is the sender's, c0 if not:
 zero for OUE, negative for GRR and subset selection, where one support leaves less room for another. Over people with shares f::
 
     covariance of scores = [diag(v) + c0 (1 1' - I) + (c1 - c0) (f 1' + 1 f' - 2 diag(f))] / (p - q)^2  +  diag(f) - f f'

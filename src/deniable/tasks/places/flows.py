@@ -122,8 +122,8 @@ class Flows(Estimate):
     At the user level these are the people who were asked for a move. Those who made none, and those who jumped, are among them, so that
     shares add up to less than one. At the event level they are all moves. Values are pairs of cells.
 
-    ``parts`` has the estimates of starts, ends, moves and lengths, by the names "start", "end", "move" and "length". Each is unbiased by
-    itself; the matrix and the tracks are made from them. The last value of start and end counts people who were outside of the box or went
+    ``parts`` has the estimates of starts, ends, moves and lengths, by the names "start", "end", "move" and "length". Each is unbiased on
+    its own; the matrix and the tracks are made from them. The last value of start and end counts people who were outside of the box or went
     nowhere, and that of length the latter.
     """
 

@@ -90,8 +90,8 @@ class Recommender(Estimate):
 def own_factors(items: Array, rated: Array, values: Array, ridge: float) -> Array:
     """Each person's own part of the model: how kindly they rate, and their taste, by ridge regression on what they rated.
 
-    ``items`` has a row for each item: how good it is, and its factors. A prediction is goodness + kindness + factors · taste. Whoever rated
-    nothing has zeros.
+    ``items`` has a row for each item: how good it is, and its factors. A prediction is goodness + kindness + factors · taste. A person who
+    rated nothing has zeros.
 
     >>> items = np.array([[0.5, 1.0], [0.0, -1.0]])
     >>> rated, values = np.array([[True, True], [False, False]]), np.array([[1.0, -0.5], [0.0, 0.0]])

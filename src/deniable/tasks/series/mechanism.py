@@ -1,4 +1,4 @@
-"""Sums over time with central noise: some linear questions about the series, noise on their answers, and the series behind those.
+"""Sums over time with central noise: linear questions about the series, noise on the answers, and the series from these.
 
 Every mechanism here asks K numbers of the series (its points, some of them, or coefficients of low frequencies), rounds them to a grid of
 2^-bits, adds exact integer noise scaled to what one person can change, and makes a series of them again. The noise reaches point t through
@@ -39,7 +39,7 @@ _AT_ONCE = 1 << 22
 
 @dataclass(frozen=True, kw_only=True)
 class SeriesMechanism(ABC):
-    """K noisy answers about a series of ``points`` sums, and the series that they give."""
+    """A mechanism that gives K noisy answers about a series of ``points`` sums, and the series from them."""
 
     points: int
     epsilon: float
@@ -62,15 +62,15 @@ class SeriesMechanism(ABC):
     @property
     @abstractmethod
     def questions(self) -> int:
-        """How many numbers are asked."""
+        """The number of questions."""
 
     @abstractmethod
     def ask(self, series: Array) -> Array:
-        """Those numbers, of a series or of several along the last axis."""
+        """Return the exact answers for a series, or for several along the last axis."""
 
     @abstractmethod
     def reconstruct(self, answers: Array) -> Array:
-        """The series behind them; linear."""
+        """Return the series behind the answers; linear."""
 
     @abstractmethod
     def sensitivity(self, norm: int) -> float:
@@ -87,19 +87,19 @@ class SeriesMechanism(ABC):
 
     @cached_property
     def noise(self) -> Laplace | Gaussian:
-        """What is added to each answer, in steps."""
+        """The noise on each answer, in steps."""
         if self.delta:
             return Gaussian(epsilon=self.epsilon, delta=self.delta, sensitivity=self.steps, neighbors=self.neighbors)
         return Laplace(epsilon=self.epsilon, sensitivity=self.steps, neighbors=self.neighbors)
 
     @property
     def event(self) -> Event:
-        """What a release costs."""
+        """The privacy cost of a release, as an event."""
         return self.noise.event
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised to each person."""
+        """The guarantee for each person."""
         return Guarantee(
             epsilon=self.epsilon,
             delta=self.delta,
@@ -110,7 +110,7 @@ class SeriesMechanism(ABC):
         )
 
     def release(self, series: Array, *, source: Source | None = None) -> Estimate:
-        """The noisy series; DomainError if it is none of ``points`` finite numbers."""
+        """Return the noisy series; DomainError unless ``series`` is ``points`` finite numbers."""
         series = check_series(series, self.points)
         asked = _nearest(self.ask(series) * 2**self.bits)
         answers = np.asarray(self.noise.release(asked, source=source), dtype=float) / 2**self.bits
@@ -135,7 +135,7 @@ class SeriesMechanism(ABC):
 
     @property
     def lossless(self) -> bool:
-        """Whether nothing but the noise comes between a series and what is released."""
+        """True if noise is the only error of a released series."""
         return self.questions == self.points
 
     @cached_property
@@ -153,7 +153,7 @@ class SeriesMechanism(ABC):
 
 
 def check_series(series: Array, points: int) -> Array:
-    """The series as floats; DomainError if it is none of so many finite numbers."""
+    """Return the series as floats; DomainError unless it is this many finite numbers."""
     series = np.asarray(series, dtype=float)
     if series.shape != (points,):
         raise DomainError("series", series.shape, allowed=f"{points} numbers", fix="pass one sum for each point in time")

@@ -1,11 +1,11 @@
-"""PASTE: the noisy series of a crowd, without anybody who sees a single person's.
+"""PASTE: the noisy series of a crowd, where nobody sees a single person's series.
 
 Every party transforms its own series, since a transform of a sum is the sum of transforms; writes the K numbers in fixed point; adds its
 share of the noise; and takes part in a secure sum (``multiparty``). Only noisy sums of coefficients are ever opened, and the series is put
 together from those.
 
-Rounding is each party's own here: K halves of a step in the sensitivity, which at 4 bits after the point is nothing beside it. The noise
-has the law of the central mechanism's with ``honest`` of the parties, and 1 / sqrt(honest) of its standard deviation if all add their
+Rounding is each party's own here: K halves of a step in the sensitivity, which at 4 bits after the point is nothing compared with it. The
+noise has the law of the central mechanism's with ``honest`` of the parties, and 1 / sqrt(honest) of its standard deviation if all add their
 shares.
 
 References: Rastogi, Nath 2010. Their noise of four Gaussians is ``multiparty.historical``; it does not keep its promise.
@@ -55,7 +55,7 @@ class Paste:
 
     @cached_property
     def sum(self) -> PrivateSum:
-        """The secure sum of everybody's coefficients."""
+        """The secure sum of all parties' coefficients."""
         length, norms = self.mechanism.questions, [self.mechanism.sensitivity(norm) for norm in (1, 2)]
         most = norms[1] * (1 + 1e-9)  # who holds 1 at all times reaches the root of n, and a transform in floats a little more
         codec = FixedPoint(length=length, largest=most, norm_1=norms[0], norm_2=norms[1], bits=self.bits)
@@ -63,7 +63,7 @@ class Paste:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised to each party."""
+        """The guarantee for each party."""
         return self.sum.guarantee
 
     def contribution(self, series: Array, source: Source | None = None) -> Array:

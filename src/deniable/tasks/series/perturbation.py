@@ -1,4 +1,4 @@
-"""The classical ways to release a series: every point, every so-and-so-many-th point, or a few coefficients.
+"""The classical ways to release a series: every point, every n-th point, or a few coefficients.
 
 Mean absolute error of the noise at a point, for epsilon and K kept coefficients, before what is lost by keeping few:
 

@@ -1,4 +1,4 @@
-"""The time series of a population whose devices answer again and again, each from the permanent answers that it keeps.
+"""The time series of a population whose devices answer repeatedly, each from its memoized answers.
 
 Each period's tally has the law of one report of each device, so its own estimate and interval hold as they are. What is different is
 anything about *several* periods: a device that keeps its value draws its reports from the same permanent answer, so its errors repeat.
@@ -20,7 +20,7 @@ the variance of a period's mean and C that of the mean of bits seen as they are 
     variance of a change          at most V1 + V2; less 2 s C0 where a share s keeps its counter, C0 being the least that C can be
     variance of an average        at most (sum of V + 2 sum of root C1 C2) / T^2, which does not go below about C
 
-So statements hold whoever's counter moved; ``stay`` makes those about changes sharper.
+So statements hold no matter whose counter moved; ``stay`` makes those about changes sharper.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ from deniable.tasks.checks import check_noise_only
 
 @typed
 def repeated(spec: Longitudinal, tallies: Sequence[Tally], *, candidates: Any = None, stay: float | None = None) -> RepeatedEstimate:
-    """The series behind the tallies of successive periods of the same people: of counts, or of the mean of a counter.
+    """Return the series behind the tallies of successive periods of the same people: of counts, or of the mean of a counter.
 
     ``stay`` is the share of people whose value stays the same from any one period to any other, where it is known. It sharpens statements
-    about changes and, unless values share permanent answers (``spec.distinct`` is False), about averages. Without it they hold whoever
-    changed. ``candidates`` are the values to count, where the domain is too large to list.
+    about changes and, unless values share permanent answers (``spec.distinct`` is False), about averages. Without it they hold no matter
+    who changed. ``candidates`` are the values to count, where the domain is too large to list.
 
     >>> from deniable.client import LongitudinalGRR
     >>> from deniable.local.longitudinal.crowd import Crowd
@@ -97,9 +97,9 @@ class Together(Law):
     errors: Array
     """The standard error of each sum."""
     plenty: bool
-    """Whether there are plenty of reports for a single statement."""
+    """True if there are enough reports for a single statement."""
     far: bool
-    """Whether there are plenty for many statements together."""
+    """True if there are enough for many statements together."""
 
     @cached_property
     def point(self) -> Array:
@@ -169,7 +169,7 @@ class RepeatedEstimate(Estimate):
     # --- several periods together ---
 
     def change(self, first: int, last: int) -> Estimate:
-        """How much each number grew from the first of two periods to the last.
+        """Return how much each number grew from the first of two periods to the last.
 
         People who keep their value make this more certain, so without ``stay`` nobody does.
         """
@@ -178,7 +178,7 @@ class RepeatedEstimate(Estimate):
         return self._together([first, last], [-1.0, 1.0], variance, quantity="change", about=about)
 
     def average(self) -> Estimate:
-        """Each number on average over the periods.
+        """Return each number's average over the periods.
 
         People who keep their permanent answer make this less certain, so everybody does, without ``stay`` or where values share answers.
         """

@@ -30,7 +30,7 @@ _SAFE = 1 + 1e-15
 
 @typed
 def sequence_sensitivity(points: int, *, norm: int, neighbors: str = ADD_REMOVE, bound: float = 1.0) -> float:
-    """The largest change of the sums at so many ``points`` in time by one person, whose every number lies between 0 and ``bound``.
+    """Return the largest change of the sums at ``points`` points in time by one person, whose numbers lie between 0 and ``bound``.
 
     It is measured in the ``norm`` 1 (the sum of changes) or 2 (their length), and rounded up. The slides' example, "how many users weigh
     more than 200 lb", asked in each of 2,000 months:
@@ -49,7 +49,7 @@ def sequence_sensitivity(points: int, *, norm: int, neighbors: str = ADD_REMOVE,
 
 @typed
 def coefficient_sensitivity(points: int, coefficients: int, *, norm: int, neighbors: str = ADD_REMOVE, bound: float = 1.0) -> float:
-    """The same for the first coefficients of the sequence in an orthonormal basis that begins with the constant.
+    """Return the same for the first coefficients of the sequence in an orthonormal basis that begins with the constant.
 
     ``points``, ``norm`` and ``bound`` are as in ``sequence_sensitivity``.
 

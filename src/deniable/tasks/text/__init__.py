@@ -1,4 +1,4 @@
-"""What people write: new words, which word follows which, what is talked about more than before, and topics. One question per file."""
+"""Analyses of texts: new words, next words, trending terms, and topics. One question per file."""
 
 from deniable.contract.words import words_of
 from deniable.core.texts import Texts

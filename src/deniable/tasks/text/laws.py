@@ -1,4 +1,4 @@
-"""The laws of what people write: shares of people's words, of which each device draws one, and how likely a word is after another one."""
+"""Laws of word statistics: shares of people's words, one drawn by each device, and how likely one word follows another."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from deniable.core.supports import Supports
 from deniable.kernels.compiled import Array
 
 COVERS = "noise, draws and sampling"
-"""What intervals of both laws are about."""
+"""What the intervals of both laws cover."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class DrawnShares(Law):
 
     @property
     def n(self) -> int:
-        """How many people reported."""
+        """The number of people who reported."""
         return self.counts.n
 
     @property
@@ -95,7 +95,7 @@ class Following(Law):
 
     @property
     def n(self) -> int:
-        """How many people reported."""
+        """The number of people who reported."""
         return self.counts.n
 
     @cached_property

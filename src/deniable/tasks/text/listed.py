@@ -1,4 +1,4 @@
-"""What the questions about a public list of words share: the list, the oracle, and one round in which each device draws once."""
+"""The base of questions about a public list of words: the list, the oracle, and one round in which each device draws once."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Listed(Protocol, abstract=True):
     people: int = 100_000
     oracle: str = "auto"
     derived: ClassVar[tuple[str, ...]] = ("domain",)
-    """What a device holds: it looks there whether everybody can answer."""
+    """The domain of what a device holds: the device checks there whether everyone can answer."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
@@ -59,12 +59,12 @@ class Listed(Protocol, abstract=True):
 
     @property
     def domain(self) -> Writing:
-        """What people may hold: a text or a list of words; only the latter if the list has words that no text is split into."""
+        """The domain of what people hold: a text or a list of words; only the latter if the list has words that no text is split into."""
         return self.encoder.domain
 
     @cached_property
     def spec(self) -> FrequencySpec:
-        """The oracle that is asked."""
+        """The oracle of every report."""
         return quick_oracle(self.oracle, self.encoder.inputs, self.epsilon, self.people)
 
     @property
@@ -79,5 +79,5 @@ class Listed(Protocol, abstract=True):
         return Round((Question(name=self.result, spec=self.spec, encoder=self.encoder),))
 
     def read(self, values: Any) -> Any:
-        """Return everybody's words, from texts or from lists of words."""
+        """Return everyone's words, from texts or from lists of words."""
         return self.encoder.column(values)

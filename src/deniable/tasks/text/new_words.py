@@ -1,4 +1,4 @@
-"""Words that no list has yet: a search over text, of which each device leaves out the words that everybody knows."""
+"""A search for new words: each device leaves out the words on a public list of known ones."""
 
 from __future__ import annotations
 
@@ -66,10 +66,10 @@ class NewWords(Protocol):
     epsilon: float
     people: int = 100_000
     ngram: int = 1
-    """How many words in a row are asked for."""
+    """How many words in a row the search looks for."""
     oracle: str = "auto"
     keep: int = field(default=None, repr=False, metadata=RESOLVED)  # type: ignore[assignment]  # resolved below
-    """How many prefixes the search follows."""
+    """How many prefixes the search keeps."""
     lengths: tuple[int, ...] = field(default=None, repr=False, metadata=RESOLVED)  # type: ignore[arg-type]  # resolved below
     """The length of each group's prefixes."""
     allocation: tuple[int, ...] = field(default=None, repr=False, metadata=RESOLVED)  # type: ignore[arg-type]  # resolved below
@@ -108,7 +108,7 @@ class NewWords(Protocol):
 
     @property
     def domain(self) -> Writing:
-        """What people may hold: a text or a list of words; only the latter if some known word is none that a text is split into."""
+        """The domain of what people hold: a text or a list of words; only a list if splitting a text never gives some known word."""
         return Writing(texts=never_written(self.known, self.ngram) is None)  # type: ignore[arg-type]  # a tuple by now
 
     @property
@@ -139,7 +139,7 @@ class NewWords(Protocol):
         return NewWord(prefix, self.known, self.ngram)  # type: ignore[arg-type]  # a tuple by now
 
     def read(self, values: Any) -> Any:
-        """Return everybody's words, from texts or from lists of words."""
+        """Return everyone's words, from texts or from lists of words."""
         encoder: Any = self.open().questions[0].encoder
         return encoder.column(values)
 

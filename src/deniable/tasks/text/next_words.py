@@ -1,4 +1,4 @@
-"""Which word follows which: a table of conditional probabilities from one private pair of each person."""
+"""Next words: a table of conditional probabilities from one private pair of each person."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Bigrams(Listed):
 class NextWords(Estimate):
     """How likely each word is after another one, for all pairs of words, the most frequent pair first.
 
-    ``shares`` of pairs are unbiased, and negative now and then. ``matrix`` is made of them, with rows that add up to one, to foretell words
+    ``shares`` of pairs are unbiased, and negative now and then. ``matrix`` is made of them, with rows that add up to one, to predict words
     by. Limits for the probabilities hold whatever the matrix says: a probability is a share over its row's sum, and both are noisy
     (``Following``). Where a row does not stand out of its noise nothing is known: from 0 to 1.
     """
@@ -93,7 +93,7 @@ class NextWords(Estimate):
 
     @property
     def shares(self) -> Array:
-        """The share of each pair among people's known pairs: a row for each first word. Whoever has none counts with 0."""
+        """The share of each pair among people's known pairs: a row for each first word. A person who has none counts with 0."""
         return self.law.shares
 
     @property
@@ -107,10 +107,10 @@ class NextWords(Estimate):
         found[self.law.at] = numbers
         return found.reshape(self.law.size, self.law.size)
 
-    # --- foretelling ---
+    # --- predictions ---
 
     def next_words(self, word: str, k: int = 3) -> Estimate:
-        """The k most likely words after a word; simultaneous limits hold for all words after it."""
+        """Return the k most likely words after a word; simultaneous limits hold for all words after it."""
         check_whole("k", k, 1)
         row, size = self._place(word), len(self.vocabulary)
         best = np.lexsort((-self.shares[row], -self.matrix[row]))[:k]

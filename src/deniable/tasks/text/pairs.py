@@ -1,4 +1,4 @@
-"""Which words go together: one private pair of each person, and whether so many people show any topic at all."""
+"""Words used together: one private pair from each person, and whether this many people show any topic at all."""
 
 from __future__ import annotations
 
@@ -110,11 +110,11 @@ class PairShares(Estimate):
 
     @cached_property
     def visible(self) -> int:
-        """How many topics the noise allows to see: the eigenvalues above its edge, with a tenth to spare."""
+        """The number of visible topics: the eigenvalues above the edge of the noise, with a margin of a tenth."""
         return int((np.linalg.eigvalsh(self.matrix) > 1.1 * self.edge).sum()) if self.n else 0
 
     def topics(self, k: int | None = None, words: int = SHOWN) -> Estimate:
-        """So many topics, or as many as are visible, by non-negative factorization of the projected matrix (extra ``lab``).
+        """Return this many topics, or as many as are visible, by non-negative factorization of the projected matrix (extra ``lab``).
 
         Each topic is shown as its first ``words``, with the share of pairs of these among those who check, and its standard error.
         Where k is larger than ``visible`` the topics say so: some of them are made of noise.

@@ -1,4 +1,4 @@
-"""Terms of a public list, and which of them are used more than before."""
+"""Terms of a public list, and trends in their use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from deniable.tasks.text.listed import Listed
 
 @dataclass(frozen=True, kw_only=True)
 class Terms(Listed):
-    """How much people write of each term of a public list, the ``vocabulary``: words, or n of them in a row.
+    """How often people use each term of a public list, the ``vocabulary``: words, or n of them in a row.
 
     Each person draws one of their own words that are on the list, every occurrence as likely as another, or "none of them", the empty
     string.
@@ -53,7 +53,7 @@ class Terms(Listed):
 
 @typed
 def trending(before: FrequencyEstimate, after: FrequencyEstimate) -> Comparison:
-    """The change of each term's share from the estimate before to the one after; the empty string stands for none of the terms.
+    """Return the change of each term's share between two estimates; the empty string stands for none of the terms.
 
     A person who answers in both periods pays for both. Holm's correction keeps the chance of naming any term wrongly.
 

@@ -1,4 +1,4 @@
-"""Topics: words that go together, by non-negative factorization, each checked with the answers of people who did not help to find it."""
+"""Topics: words used together, by non-negative factorization, each checked on reports that did not help to find it."""
 
 from __future__ import annotations
 
