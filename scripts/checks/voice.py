@@ -34,7 +34,7 @@ INSTEAD = {
     r"participants?": "respondents",
 }
 """Patterns of words, and what to write. One term per thing: the glossary has the terms."""
-CODE = re.compile(r"^```.*?^```$|``[^`]+``|`[^`]+`|\]\([^)]+\)", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"^```.*?^```$|`[^`]+`|\]\([^)]+\)", re.MULTILINE | re.DOTALL)
 """What is no prose: code, and where links lead."""
 PINNED = re.compile(r"this device has told enough|Nothing has been told|Whoever restores an old copy")
 """Texts that ``vectors/`` hold byte for byte."""
