@@ -173,7 +173,7 @@ def test_bad_games_are_refused(kind, change, words):
     ("losses", "words"),
     [
         ([[0, 1, 0]], "4 experts"),
-        ([0, 1, 0, 1], "one row a day"),
+        ([0, 1, 0, 1], "one row per day"),
         ([[0, 1, 0, 2]], "2 of expert 3 on day 0"),
         ([[0, 0, 0, 0], [0, 0, float("nan"), 0]], "expert 2 on day 1"),
         ([["a", "b", "c", "d"]], "numbers"),
