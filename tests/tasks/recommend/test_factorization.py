@@ -143,7 +143,7 @@ def test_sparse_matrices_are_ratings_too():
         (([0], [3], [6]), r"values\[0\].*ratings from 1 to 5"),
         (([0], [ITEMS], [3]), r"items\[0\].*numbers from 0 to 11"),
         (([4], [0], [3]), r"people\[0\].*numbers from 0 to 3"),
-        (([0, 1, 0], [2, 2, 2], [3, 4, 4]), r"items\[2\].*each item once"),
+        (([0, 1, 0], [2, 2, 2], [3, 4, 4]), r"items\[2\].*one rating of an item"),
         (([0, 0], [2], [3, 4]), "one length"),
         (([0.5], [2], [3]), "numbers from 0 on"),
         (([0], [2], [float("nan")]), "ratings from 1 to 5"),
