@@ -46,7 +46,8 @@ def prose(path: Path) -> str:
     if path.suffix == ".py":
         kept = [""] * (text.count("\n") + 2)
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.type in (tokenize.STRING, tokenize.COMMENT):
+            name = token.string.strip("\"'").isidentifier()  # a key or a column, not prose
+            if token.type in (tokenize.STRING, tokenize.COMMENT) and not name:
                 for number, line in enumerate(token.string.split("\n"), token.start[0] - 1):
                     kept[number] += f" {line}"
         text = "\n".join(kept)

@@ -1,18 +1,19 @@
 """The errors that deniable raises, one class per kind of mistake.
 
-Every message says four things: which parameter, what was received, what is allowed, and how to fix it. The same
-facts are attributes of the exception, so that a program need not parse the text.
+Every message has four parts: the parameter, the value received, what is allowed, and how to fix it. They are attributes of the
+exception, too, so that programs need not parse the text.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 
 class DeniableError(Exception):
     """The base of every error raised on purpose by deniable.
 
-    Its attributes are the four things that its message says: the ``parameter`` by name, the object that was ``received``, what is
+    Its attributes are the four parts of its message: the name of the ``parameter``, the object that was ``received``, what is
     ``allowed``, and the ``fix``.
 
     >>> error = ParameterError("epsilon", -1.0, allowed="a finite number above 0", fix="try 1.0")
@@ -30,36 +31,36 @@ class DeniableError(Exception):
         super().__init__(f"{parameter}: got {shorten(received)}; allowed: {allowed}; {fix}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The default would call the class with the message alone, and kill the worker pool that an error crosses.
+        # The default would call the class with the message alone, and kill a worker pool that passes the error on.
         return _rebuild, (type(self), self.parameter, self.received, self.allowed, self.fix)
 
 
 class ParameterError(DeniableError):
-    """A mechanism, question or method was configured with something it cannot honor."""
+    """A mechanism, question or method has a setting that it cannot use."""
 
 
 class DomainError(DeniableError):
-    """A value lies outside the declared domain, or has the wrong type for it."""
+    """A value is outside the declared domain, or has the wrong type for it."""
 
 
 class BudgetExceeded(DeniableError):
-    """The privacy that would be spent is more than what is left; nothing was sent."""
+    """The request would cost more than the privacy budget that is left; nothing was sent."""
 
 
 class WireError(DeniableError):
-    """Bytes are not a well-formed image: truncated, padded, corrupted, of another version or of another spec."""
+    """Bytes cannot be read: truncated, padded, corrupted, of another version or of another spec."""
 
 
 class MergeError(DeniableError):
-    """Two things that do not belong together were to be combined: other spec, other candidates."""
+    """Two things cannot be combined: they have different specs or different candidates."""
 
 
 class ProtocolError(DeniableError):
-    """A protocol was driven out of order, or with tallies that do not answer its questions."""
+    """A protocol's steps came in the wrong order, or its tallies do not match its questions."""
 
 
 class MissingExtra(DeniableError, ImportError):
-    """A ``feature`` needs packages that the base install leaves out: an ``extra`` has them, and the one ``missing`` was found first."""
+    """A ``feature`` needs packages from an ``extra`` that is not installed; ``missing`` is the first of them."""
 
     def __init__(self, feature: str, extra: str, missing: str | None) -> None:
         super().__init__(
@@ -71,12 +72,23 @@ class MissingExtra(DeniableError, ImportError):
 
 
 def install_command(extra: str) -> str:
-    """Return the command that installs an ``extra``, for the folder of a checkout: deniable is on no package index.
+    """Return the command that installs an ``extra`` in a checkout: deniable is on no package index.
 
     >>> install_command("analysis")
     'pip install ".[analysis]"'
     """
     return f'pip install ".[{extra}]"'
+
+
+def one_of(names: Iterable[object], most: int = 12) -> str:
+    """Return the names that are allowed as the words of an error; of a long list the first few, and how many there are.
+
+    >>> one_of(["auto", "GRR"]), one_of(range(100), most=3)
+    ("one of 'auto', 'GRR'", 'one of 0, 1, 2, ... (100 in all)')
+    """
+    known = list(names)
+    shown = ", ".join(map(repr, known[:most]))
+    return f"one of {shown}" if len(known) <= most else f"one of {shown}, ... ({len(known)} in all)"
 
 
 def _rebuild(kind: type[DeniableError], parameter: str, received: object, allowed: str, fix: str) -> DeniableError:
@@ -86,9 +98,9 @@ def _rebuild(kind: type[DeniableError], parameter: str, received: object, allowe
 
 
 def shorten(value: object, limit: int = 80) -> str:
-    """The repr of a value, cut to ``limit`` characters so that a message stays readable whatever was passed in."""
+    """Return the repr of a value, cut to ``limit`` characters so that messages stay readable."""
     try:
         text = repr(value)
-    except (ValueError, RecursionError):  # an integer of thousands of digits, or a value that contains itself
+    except (ValueError, RecursionError):  # an integer with thousands of digits, or a value that contains itself
         text = f"<{type(value).__name__}>"
     return text if len(text) <= limit else f"{text[: limit - 3]}..."

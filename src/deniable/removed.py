@@ -1,4 +1,4 @@
-"""Names that earlier versions had: an error about one of them says what to use now. The changelog has the whole list."""
+"""Names that earlier versions had, and what to use instead. The changelog has the whole list."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ NAMES = {
     "VectorEstimate": "Estimate, which estimate(tally) and vector_of_means(means) give",
     "WaveEstimate": "DistributionEstimate",
 }
-"""Classes, and what results are now."""
+"""Classes that were removed, and what to use instead."""
 MEMBERS = {
     "average_interval": "average().interval()",
     "best": "tasks.learning.regret(losses, play)",
@@ -95,23 +95,23 @@ MEMBERS = {
     "who": "about",
     "why": "screening.how",
 }
-"""What estimates had."""
+"""Members of estimates that were removed, and what to use instead."""
 ITSELF = "run() and close() give the estimate itself, and further results are in its parts"
 
 
 def explain_removed(package: str) -> None:
-    """Let errors about names that a package does not have say what became of them."""
+    """Make errors about a package's removed names say what to use instead."""
 
     def refuse(name: str) -> NoReturn:
         raise missing_name(package, name)
 
-    sys.modules[package].__getattr__ = refuse  # type: ignore[method-assign]  # written in the package, type checkers would accept any name
+    sys.modules[package].__getattr__ = refuse  # type: ignore[method-assign]  # in the package itself, it would make type checkers accept any name
 
 
 def missing_name(module: str, name: str) -> Exception:
-    """The error about a name that a package does not have.
+    """Return the error about a name that a package does not have.
 
-    ImportError for removed ones: ``from deniable import ...`` replaces the words of an AttributeError.
+    It is an ImportError for removed names, since ``from deniable import ...`` replaces the text of an AttributeError.
     """
     if name in NAMES:
         return ImportError(f"{module}.{name} was removed; use {NAMES[name]}", name=module)
@@ -119,6 +119,6 @@ def missing_name(module: str, name: str) -> Exception:
 
 
 def missing_member(of: Any, name: str) -> AttributeError:
-    """The error about something that an estimate does not have."""
+    """Return the error about a member that an estimate does not have."""
     instead = f"; it was removed: use {MEMBERS[name]}" if name in MEMBERS else ""
     return AttributeError(f"{type(of).__name__!r} object has no attribute {name!r}{instead}", name=name, obj=of)

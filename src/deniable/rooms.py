@@ -1,6 +1,6 @@
-"""The packages of deniable, opened when they are first named: ``dn.tasks.heavy_hitters`` needs no import of its own.
+"""Packages that are imported on first use: ``dn.tasks.heavy_hitters`` needs no import of its own.
 
-A package becomes a ``Room`` when it is imported, whoever imports it: Python then binds it to the package above, which is a room, too.
+A package becomes a ``Room`` when it is imported: Python then binds it to its parent package, which is a room, too.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ EXTRAS = {
     "tasks": "analysis",
     "testing": "",
 }
-"""The rooms that users name, and the extra that each needs."""
+"""The packages that users name, and the extra that each needs."""
 
 
 class Room(ModuleType):
-    """A package whose modules are imported when they are first named; its own ``__getattr__`` comes first."""
+    """A package whose modules are imported on first use; its own ``__getattr__`` comes first."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if type(value) is ModuleType and hasattr(value, "__path__"):
@@ -45,11 +45,11 @@ class Room(ModuleType):
             raise missing_name(self.__name__, name)
         try:
             return open_room(f"{self.__name__}.{name}".partition(".")[2])
-        except MissingExtra as error:  # help() and its like ask for everything, and take no other error than this
+        except MissingExtra as error:  # help() and the like ask for every name, and accept no other error
             raise AttributeError(str(error), name=name, obj=self) from error
 
     def __dir__(self) -> list[str]:
-        if "__dir__" in vars(self):  # it says itself what it offers
+        if "__dir__" in vars(self):  # it lists its own names
             return sorted(super().__dir__())
         from pkgutil import iter_modules
 
@@ -57,7 +57,7 @@ class Room(ModuleType):
 
 
 def open_room(name: str) -> Any:
-    """A package or module, by its name below ``deniable``; MissingExtra names what to install if it needs something that is not there."""
+    """Import a package or module by its name below ``deniable``; raise MissingExtra if it needs packages that are not installed."""
     full = f"deniable.{name}"
     try:
         return import_module(full)

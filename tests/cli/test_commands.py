@@ -55,7 +55,7 @@ def test_demo_in_words_and_as_data(tmp_path):
 
 def shows_truth_estimate_interval_charts_promises_and_traffic(done, folder):
     shown = " ".join(done.stdout.split())
-    for words in ("truth", "estimate", "95 % interval", "tea", "yes", "promised", "Spent: epsilon 6 of 6, 0 left", "900 reports"):
+    for words in ("truth", "estimate", "95 % interval", "tea", "yes", "privacy promise", "Spent: epsilon 6 of 6, 0 left", "900 reports"):
         assert words in shown
     for words in ("The same promise, epsilon = 1, under local trust and through a shuffler", "with an honest shuffler", "shuffle model"):
         assert words in shown
@@ -169,7 +169,7 @@ def test_audit_reads_a_published_spec_and_refuses_a_forged_one(tmp_path):
     (tmp_path / "edited.json").write_bytes(spec.canonical + b"\n")  # an editor's last line break is no part of the spec
     run("audit", "--spec", "edited.json", "--trials", 200, cwd=tmp_path, status=None)
     (tmp_path / "forged.json").write_bytes(spec.canonical.replace(b"1.0986122886681098", b"0.5"))
-    assert "WireError" in run("audit", "--spec", "forged.json", cwd=tmp_path, status=2).stderr
+    assert "forged.json, spec" in run("audit", "--spec", "forged.json", cwd=tmp_path, status=2).stderr
 
 
 def test_simulate_a_column(tmp_path):
@@ -219,7 +219,7 @@ def test_winners_of_many_get_simultaneous_intervals(tmp_path):
     content = json.loads(done.stdout)
     assert content["estimate"]["together"]
     assert "95 % for all 5,000 values together" in content["estimate"]["headline"]
-    assert "will drown" in " ".join(run("simulate", "ids.csv", "--column", "id", "--top", 3, cwd=tmp_path).stderr.split())
+    assert "the noise drowns them" in " ".join(run("simulate", "ids.csv", "--column", "id", "--top", 3, cwd=tmp_path).stderr.split())
 
 
 def test_plan_prints_two_tables_and_saves_a_chart(tmp_path):
@@ -253,31 +253,31 @@ def test_plan_as_data(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["plan"], ["ParameterError", "--domain-size", "got None", "plan mean"]),
-        (["plan", "--domain-size", "1"], ["ParameterError", "domain_size", "from 2"]),
-        (["plan", "--domain-size", "9", "--people", "0"], ["UsageError", "--people: got '0'", "allowed: greater than or equal to 1"]),
-        (["plan", "--domain-size", "9", "--error", "0"], ["ParameterError", "error: got 0.0", "between 0 and 1"]),
+        (["plan"], ["--domain-size", "got nothing", "plan mean"]),
+        (["plan", "--domain-size", "1"], ["--domain-size", "from 2"]),
+        (["plan", "--domain-size", "9", "--people", "0"], ["--people: got '0'", "allowed: 1 or more"]),
+        (["plan", "--domain-size", "9", "--error", "0"], ["--error: got 0.0", "between 0 and 1"]),
         (["plan", "--domain-size", "9", "--mechanism", "Laplace"], ["Laplace", "GRR"]),
-        (["plan", "--domain-size", "9", "--mechanism", "RR"], ["ParameterError", "RR takes at most 2 values"]),
-        (["plan", "--domain-size", "9", "--chart", "plan.bmp"], ["ParameterError", "path", ".svg"]),
-        (["demo", "--epsilon", "0"], ["ParameterError", "epsilon", "above 0"]),
+        (["plan", "--domain-size", "9", "--mechanism", "RR"], ["RR takes at most 2 values"]),
+        (["plan", "--domain-size", "9", "--chart", "plan.bmp"], ["--chart", ".svg"]),
+        (["demo", "--epsilon", "0"], ["--epsilon", "above 0"]),
         (["demo", "--people", "99"], ["people", "100"]),
-        (["audit"], ["ParameterError", "mechanism", "try: deniable audit GRR"]),
-        (["audit", "OUE", "--domain-size", "50"], ["ParameterError", "enumerate"]),
+        (["audit"], ["MECHANISM", "try: deniable audit GRR"]),
+        (["audit", "OUE", "--domain-size", "50"], ["enumerate"]),
         (["audit", "Laplace"], ["Laplace", "GRR"]),
         (["simulate", "absent.csv", "--column", "x"], ["absent.csv"]),
-        (["simulate", "holes.csv", "--column", "x"], ["DomainError", "row 2 of 3", "--drop-missing"]),
-        (["simulate", "holes.csv", "--column", "w"], ["DomainError", "1 different values", "two or more"]),
-        (["simulate", "holes.csv", "--column", "[red]x"], ["ParameterError", "'[red]x'"]),
-        (["simulate", "holes.csv", "--column", "y", "--chart", "chart.bmp"], ["ParameterError", "path", ".svg"]),
-        (["simulate", "empty.csv", "--column", "x"], ["ParameterError", "empty.csv"]),
-        (["simulate", "lists.parquet", "--column", "x"], ["ParameterError", "plain values"]),
+        (["simulate", "holes.csv", "--column", "x"], ["row 2 of 3", "--drop-missing"]),
+        (["simulate", "holes.csv", "--column", "w"], ["1 different values", "two or more"]),
+        (["simulate", "holes.csv", "--column", "[red]x"], ["'[red]x'"]),
+        (["simulate", "holes.csv", "--column", "y", "--chart", "chart.bmp"], ["--chart", ".svg"]),
+        (["simulate", "empty.csv", "--column", "x"], ["empty.csv"]),
+        (["simulate", "lists.parquet", "--column", "x"], ["plain values"]),
         (["demo", "--out", "notes.txt"], ["notes.txt"]),
         (["demo", "--out", "/proc/none"], ["/proc/none"]),
-        (["audit", "GRR", "--domain-size", "0"], ["ParameterError", "domain_size", "got 0"]),
-        (["audit", "GRR", "--spec", "notes.txt"], ["ParameterError", "--spec alone", "GRR"]),
-        (["simulate", "holes.csv", "--column", "z"], ["ParameterError", "column", "'z'", "['x', 'y', 'w']"]),
-        (["simulate", "notes.txt", "--column", "x"], ["ParameterError", ".csv or .parquet"]),
+        (["audit", "GRR", "--domain-size", "0"], ["--domain-size", "got 0"]),
+        (["audit", "GRR", "--spec", "notes.txt"], ["--spec alone", "GRR"]),
+        (["simulate", "holes.csv", "--column", "z"], ["--column", "'z'", "'x', 'y', 'w'"]),
+        (["simulate", "notes.txt", "--column", "x"], [".csv or .parquet"]),
     ],
 )
 def test_mistakes_are_explained_without_a_traceback(arguments, words, tmp_path):

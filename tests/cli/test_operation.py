@@ -66,16 +66,16 @@ def test_rebuild_names_reports_that_are_damaged(counted):
 @pytest.mark.parametrize(
     ("arguments", "environment", "words"),
     [
-        (["serve", "--host", "0.0.0.0"], {}, ["ParameterError", "host", "TLS", "behind_proxy"]),
-        (["serve", "--port", "70000"], {}, ["ParameterError", "port", "65535"]),
-        (["serve"], {"DENIABLE_STOER": "x"}, ["ParameterError", "DENIABLE_STOER", "DENIABLE_STORE"]),
+        (["serve", "--host", "0.0.0.0"], {}, ["--host", "TLS", "--behind-proxy"]),
+        (["serve", "--port", "70000"], {}, ["--port", "65535"]),
+        (["serve"], {"DENIABLE_STOER": "x"}, ["DENIABLE_STOER", "DENIABLE_STORE"]),
         (["serve", "--config", "absent.toml"], {}, ["absent.toml"]),
-        (["serve", "--store", "postgresql://me:s3cret@127.0.0.1:1/x"], {}, ["StorageError"]),
+        (["serve", "--store", "postgresql://me:s3cret@127.0.0.1:1/x"], {}, ["database"]),
         (["token", "add", "A", "--role", "king", "--store", "store"], {}, ["king", "analyst"]),
-        (["token", "remove", "A", "--store", "absent"], {}, ["ParameterError", "--store", "'absent'"]),
-        (["enrol", "A", "--store", "absent", "--out", "codes"], {}, ["ParameterError", "--store", "'absent'"]),
-        (["token", "list", "--store", "postgresql://me:s3cret@127.0.0.1:1/x"], {}, ["StorageError"]),
-        (["rebuild", "--store", "absent"], {}, ["ParameterError", "--store", "'absent'"]),
+        (["token", "remove", "A", "--store", "absent"], {}, ["--store", "'absent'"]),
+        (["enrol", "A", "--store", "absent", "--out", "codes"], {}, ["--store", "'absent'"]),
+        (["token", "list", "--store", "postgresql://me:s3cret@127.0.0.1:1/x"], {}, ["database"]),
+        (["rebuild", "--store", "absent"], {}, ["--store", "'absent'"]),
     ],
 )
 def test_mistakes_are_explained_without_a_traceback(arguments, environment, words, tmp_path, monkeypatch):

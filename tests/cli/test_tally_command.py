@@ -76,7 +76,7 @@ def test_files_that_speak_for_themselves(tmp_path):
     for day in range(2):
         pq.write_table(words.privatize(["tea"] * 300 + ["mate"] * 100).to_arrow(), tmp_path / "reports" / f"{day}.parquet")
     (tmp_path / "words.txt").write_text("tea\nmate\n")
-    assert "name candidates" in run("tally", tmp_path / "reports", status=2).stderr
+    assert "--candidates" in run("tally", tmp_path / "reports", status=2).stderr
     asked = "--candidates", tmp_path / "words.txt"
     found = counted(f"{tmp_path}/reports/*.parquet", *asked, "--out", tmp_path / "tallies")
     (answer,) = found["estimate"]["answers"]
@@ -92,7 +92,7 @@ def test_files_that_speak_for_themselves(tmp_path):
     assert "a tally as a whole" in run("estimate", file, "--period", "1", status=2).stderr
     assert "leave it out" in run("estimate", "some-task", *asked, status=2).stderr
     file.write_bytes(file.read_bytes()[:-1])
-    assert "WireError" in run("estimate", file, *asked, status=2).stderr
+    assert "image" in run("estimate", file, *asked, status=2).stderr
     numbers = dn.HCMS(domain=dn.Integers(-(2**40), 2**40), epsilon=4.0, hashes=16, width=16)
     pq.write_table(numbers.privatize(np.repeat([-7, 8], 300)).to_arrow(), tmp_path / "numbers.parquet")
     (tmp_path / "numbers.txt").write_text("-7\n8\n")
@@ -107,7 +107,7 @@ def test_what_cannot_be_counted_is_said(exported, tmp_path):
     signed, data = folder / "open" / "task.json", folder / "data"
     for arguments, reason in (
         ([data, data, "--task", signed], "would count twice"),
-        ([data, "--period", "1"], "name it"),
+        ([data, "--period", "1"], "save it"),
         ([data], "different specs"),
         ([data, "--task", signed, "--candidates", signed], "leave it out"),
         ([data, "--task", signed, "--out", tmp_path], "a new folder"),

@@ -31,7 +31,7 @@ from deniable.accounting.combinations import Repeated, Sequential
 from deniable.accounting.event import Event, event_from_json, float_above
 from deniable.accounting.leaves import ZCDP, Approximate
 from deniable.core.chart import Chart
-from deniable.errors import ParameterError, WireError
+from deniable.errors import DeniableError, ParameterError, WireError
 
 
 class HistoryEntry(NamedTuple):
@@ -89,15 +89,21 @@ def read_history(path: str | os.PathLike[str]) -> History:
     try:
         table = tomllib.loads(content.decode())
     except (UnicodeError, tomllib.TOMLDecodeError) as error:
-        raise WireError("file", str(path), allowed="a budget ledger, or TOML in UTF-8", fix=str(error)) from error
-    return history_of(table)
+        raise WireError("file", str(path), allowed="a budget ledger, or TOML in UTF-8", fix=f"fix the file: {error}") from error
+    try:
+        return history_of(table)
+    except DeniableError as error:
+        where = str(path) if error.parameter == "file" else f"{path}, {error.parameter}"
+        raise WireError(where, error.received, allowed=error.allowed, fix=error.fix) from error
 
 
 def history_of(table: dict[str, Any]) -> History:
     """The events of a TOML table."""
     listed = table.get("event")
     if not set(table) <= {"event", "delta"} or not isinstance(listed, list) or not listed:
-        raise WireError("file", sorted(table), allowed="'delta' and one or more [[event]]", fix="see docs/how-to/account.md")
+        raise WireError(
+            "file", sorted(table), allowed="'delta' and one or more [[event]]", fix="write them as docs/how-to/account.md shows"
+        )
     delta = table.get("delta", 0.0)
     return History(tuple(_entry(i, item) for i, item in enumerate(listed, start=1)), delta)
 
@@ -108,7 +114,10 @@ def _entry(number: int, item: dict[str, Any]) -> HistoryEntry:
     times = fields.pop("times", 1) if fields.get("kind") != "Repeated" else 1
     if not isinstance(label, str) or not isinstance(when, date | str) or when in (True, False):
         raise WireError(f"event {number}", item, allowed="'label' a text, 'when' a date", fix="write when = 2026-01-05")
-    event = event_from_json(fields)
+    try:
+        event = event_from_json(fields)
+    except WireError as error:
+        raise WireError(f"event {number}", error.received, allowed=error.allowed, fix=error.fix) from error
     try:
         return HistoryEntry(event if times == 1 else Repeated(event=event, times=times), label or event.kind, str(when))
     except ParameterError as error:

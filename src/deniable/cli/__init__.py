@@ -1,4 +1,4 @@
-"""The ``deniable`` command. Without the extra ``cli`` it says how to get it; it tells its version and looks at itself all the same."""
+"""The ``deniable`` command. Without the extra ``cli`` it names the extra; ``--version`` and ``doctor`` work all the same."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from deniable.cli.exits import plain_end
 
 
 def main() -> None:
-    """Run the command line, reading no more of it than was asked for."""
+    """Run the command line, importing only the command that was called."""
     with plain_end():
         if sys.argv[1:] == ["--version"]:
             from deniable import __version__

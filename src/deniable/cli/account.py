@@ -1,4 +1,4 @@
-"""``deniable account``: the bill of a budget ledger, or of a list of events."""
+"""``deniable account``: what a budget ledger, or a list of events, has spent."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from deniable.cli.options import Chart, Json
 
 def account(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A budget ledger, or a TOML file of events.", exists=True, dir_okay=False)],
-    delta: Annotated[float | None, typer.Option(help="The delta of the bill; the file's own if left out.")] = None,
+    delta: Annotated[float | None, typer.Option(help="The delta to compute epsilon for; the one in the file if left out.")] = None,
     chart: Chart = None,
     json_output: Json = False,
 ) -> None:
-    """Print what events cost together: epsilon by every rule that knows them, and after each event."""
+    """Print the privacy cost of all events together: epsilon by every rule that applies, and after each event."""
     from deniable.accounting.history import read_history  # heavy, and other commands start without it
     from deniable.core.chart import check_ending
 
@@ -48,20 +48,20 @@ def account(
     for entry, bill in zip(history.entries, bills, strict=True):
         spent.add_row(entry.when, entry.label, _shown(bill.epsilon), bill.certificate)
     out.print(spent)
-    rules = table("All of it, by every rule", ("rule", "epsilon", "why not"), words=("why not",))
+    rules = table("In total, by every rule", ("rule", "epsilon", "why not"), words=("why not",))
     for rule, epsilon in final.epsilons.items():
         rules.add_row(rule, _shown(epsilon), "")
     for rule, reason in final.refusals.items():
         rules.add_row(rule, "-", reason)
     out.print(rules)
-    promise = f"(epsilon = {_shown(final.epsilon)}, delta = {final.delta:g})"
-    tell(f"{promise} for neighbors by {final.relation}, by the {final.certificate} rule.")
+    total = f"(epsilon = {_shown(final.epsilon)}, delta = {final.delta:g})"
+    tell(f"{total} for neighbors by {final.relation}, by the {final.certificate} rule.")
     if history.caveat:
         tell(history.caveat)
 
 
 def _shown(epsilon: float) -> str:
-    """Rounded up: a bill is not made smaller by printing it."""
+    """Return epsilon rounded up: printing must not make it smaller."""
     from decimal import ROUND_CEILING, Decimal
 
     return format(Decimal(repr(epsilon)).quantize(Decimal("0.0001"), rounding=ROUND_CEILING).normalize(), "f")

@@ -1,4 +1,4 @@
-"""``deniable aggregate``: begin a secure sum, and run the one who adds it up without seeing the parts."""
+"""``deniable aggregate``: begin a secure sum, and run its aggregator, which never sees a party's numbers."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ if TYPE_CHECKING:
     from deniable.collect.sums.aggregation import Aggregation
     from deniable.core.estimate import Estimate
 
-aggregate = typer.Typer(no_args_is_help=True, help="Add up the numbers of parties who show them to nobody.")
-Folder = Annotated[Path, typer.Option(help="Where the aggregator keeps the sum; each has a folder of its own.")]
+aggregate = typer.Typer(no_args_is_help=True, help="Add up numbers that parties show to nobody.")
+Folder = Annotated[Path, typer.Option(help="The folder for this sum; every sum needs its own.")]
 
 
 @aggregate.command()
 def create(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A TOML file: the parties' public keys, what is added up, the noise, who may fail.")
+        Path,
+        typer.Argument(metavar="FILE", help="A TOML file: the parties' public keys, what to add up, the noise, how many may drop out."),
     ],
     folder: Folder,
     json_output: Json = False,
 ) -> None:
-    """Begin a sum: writes its terms into a new folder, and prints them with their id, which every party has to confirm."""
+    """Begin a sum: write its terms into a new folder, and print them with the id that every party must confirm."""
     with summing_extra("deniable aggregate"):
         from deniable.collect.storage.sum_store import SumStore
         from deniable.collect.sums.agreement import described
@@ -37,7 +38,7 @@ def create(
 
     agreement = read_agreement_file(file.read_bytes(), file.name)
     SumStore(folder, agreement.canonical).close()
-    remark("Never put an older copy of this folder in its place: two sums of one agreement could show a party.")
+    remark("Never restore an older copy of this folder: two sums of one agreement could reveal a party's numbers.")
     if json_output:
         print_json(described(agreement))
         return
@@ -48,22 +49,22 @@ def create(
 @aggregate.command()
 def run(
     folder: Folder,
-    secret: Annotated[Path | None, typer.Option(help="The aggregator's file of a dealer, for a stream.")] = None,
+    secret: Annotated[Path | None, typer.Option(help="The aggregator's secret file from the dealer, for a stream sum.")] = None,
     host: Host = "127.0.0.1",
     port: Port = 8002,
     certificate: Certificate = "",
     key_file: KeyFile = "",
     behind_proxy: BehindProxy = False,
-    join_seconds: Annotated[float, typer.Option(help="How long to wait for everybody to begin.")] = 86_400.0,
-    step_seconds: Annotated[float, typer.Option(help="How long each later step may take; who is late is lost.")] = 3_600.0,
-    linger: Annotated[float, typer.Option(help="Seconds to stay after the end, until every party knows.")] = 60.0,
-    tend_seconds: Annotated[float, typer.Option(help="How often to look whether a step is over.")] = 1.0,
+    join_seconds: Annotated[float, typer.Option(help="Seconds to wait for all parties to begin.")] = 86_400.0,
+    step_seconds: Annotated[float, typer.Option(help="Seconds for each later step; a party that is late drops out.")] = 3_600.0,
+    linger: Annotated[float, typer.Option(help="Seconds to keep serving after the end, so that every party learns of it.")] = 60.0,
+    tend_seconds: Annotated[float, typer.Option(help="Seconds between checks whether a step is over.")] = 1.0,
     json_output: Json = False,
     log_level: LogLevel = "info",
 ) -> None:
-    """Run the aggregator until the sum is there, and print it; the first line says where it serves.
+    """Run the aggregator until the sum is complete, and print it; the first line of output is the address.
 
-    It can be stopped or killed at any time: started again on the same folder, it goes on. Exit status 2: the sum was aborted.
+    You can stop or kill it at any time: start it again on the same folder, and it goes on. Exit status 2: the sum was aborted.
     """
     with summing_extra("deniable aggregate"):
         from deniable.collect.clock import clock_of
@@ -103,7 +104,7 @@ def run(
 
 @aggregate.command()
 def show(folder: Folder, json_output: Json = False) -> None:
-    """Print a sum that is over, with its errors."""
+    """Print a sum that is complete, with its standard errors."""
     with summing_extra("deniable aggregate"):
         from deniable.collect.storage.sum_store import SumStore
         from deniable.collect.sums.aggregation import estimate_of

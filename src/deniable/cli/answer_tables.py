@@ -1,4 +1,4 @@
-"""What a collector, an open folder or a file of counts says, as tables for people."""
+"""Estimates of a collector, an open folder or a file of counts, as tables for people."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from deniable.contract.canonical import from_plain
 
 
 def print_answer(content: dict[str, Any], top: int) -> None:
-    """What a collector or an open folder says, as tables."""
+    """Print the estimates of a collector or an open folder as tables."""
     from deniable.collect.analysis.presentation import estimates_in, table_text
     from deniable.collect.analysis.shuffled_batches import in_words
     from deniable.core.table import cell_text
@@ -21,8 +21,8 @@ def print_answer(content: dict[str, Any], top: int) -> None:
     changed = [(entry["question"], cell_text(from_plain(entry["value"]))) for entry in content.get("changed", ())]
     for answer in content["answers"]:
         for name, estimate in estimates_in(answer).items():
-            told = table_text(estimate, top)
-            print_table(name, told.names, told.lines, told.remarks, marked=[value for question, value in changed if question == name])
+            text = table_text(estimate, top)
+            print_table(name, text.names, text.lines, text.remarks, marked=[value for question, value in changed if question == name])
     promises = dict.fromkeys(_promise(answer) for answer in content["answers"])
     for promise in filter(None, promises):
         tell(f"promise: {promise}")
@@ -35,7 +35,7 @@ def print_answer(content: dict[str, Any], top: int) -> None:
         verdict = f"some reports are false: {'; '.join(found)}" if found else "no sign of tampering" if each["tests"] else "no test"
         tell(f"{each['question']}, {each['n']:,} reports: {verdict}")
     if content["withheld"]:
-        tell(f"withheld, with fewer than {content['minimum_batch']:,} reports: {', '.join(content['withheld'])}")
+        tell(f"withheld, below the minimum batch of {content['minimum_batch']:,} reports: {', '.join(content['withheld'])}")
     if content["provisional"]:
         tell("provisional: a period is still open, and more reports may come")
 
@@ -43,7 +43,7 @@ def print_answer(content: dict[str, Any], top: int) -> None:
 def print_table(
     title: str, names: Sequence[str], lines: Sequence[Sequence[str]], remarks: Sequence[str], *, marked: Collection[str] = ()
 ) -> None:
-    """A table under its title and its first remark, with the other remarks below; rows whose first cell is ``marked`` stand out."""
+    """Print a table under its title and first remark, with the other remarks below; rows whose first cell is ``marked`` stand out."""
     first, *rest = remarks
     tell(f"{title}: {first}")
     out.print(filled(names, lines, marked=marked))
@@ -54,7 +54,7 @@ def print_table(
 def filled(
     names: Sequence[str], lines: Sequence[Sequence[str]], *, title: str = "", caption: str = "", marked: Collection[str] = ()
 ) -> Table:
-    """A table of texts; rows whose first cell is ``marked`` stand out."""
+    """Return a table of texts; rows whose first cell is ``marked`` stand out."""
     made = table(title, names, caption=caption)
     for line in lines:
         made.add_row(*line, style="bold red" if line[0] in marked else None)

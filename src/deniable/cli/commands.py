@@ -1,14 +1,14 @@
-"""The commands in the order of the help: what each is for, which file has it, and what to type for the end of its own help."""
+"""The commands in the order of the help: what each is for, which file has it, and examples for the end of its help."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 BEGIN = "Begin"
-TRY = "Plan and try, before anyone is asked"
-ASK = "Ask people, and learn what they say"
+TRY = "Plan and try"
+ASK = "Ask people, and read the answers"
 COLLECT = "Run a collector"
-OTHERS = "Trust nobody alone"
+OTHERS = "Shufflers and secure sums"
 
 
 class Command(NamedTuple):
@@ -20,26 +20,26 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
-    "demo": Command(BEGIN, "demo", "See it work: a collector, a crowd, the answers beside the truth."),
+    "demo": Command(BEGIN, "demo", "Watch a collector, a crowd, and estimates next to the truth."),
     "doctor": Command(BEGIN, "doctor", "Check this installation, and name what is missing."),
     "plan": Command(TRY, "plan", "Compare mechanisms: errors, costs, people needed."),
     "simulate": Command(TRY, "simulate", "Ask a column of a file as if its rows were people."),
-    "lab": Command(TRY, "lab", "Run experiments on crowds whose truth is known."),
+    "lab": Command(TRY, "lab", "Run experiments on crowds whose true answers are known."),
     "audit": Command(TRY, "audit", "Check a mechanism's code against its promise."),
-    "account": Command(TRY, "account", "Add up what releases cost together."),
-    "task": Command(ASK, "task", "Write, check, publish and close a question to devices."),
-    "estimate": Command(ASK, "estimate", "Show what the reports say, and what changed."),
+    "account": Command(TRY, "account", "Add up the privacy cost of several releases."),
+    "task": Command(ASK, "task", "Write, check, publish and close a question."),
+    "estimate": Command(ASK, "estimate", "Show estimates from the reports, and what changed."),
     "tally": Command(ASK, "tally", "Count reports in files, without a collector."),
-    "verify": Command(ASK, "export", "Check what somebody has published."),
+    "verify": Command(ASK, "export", "Check published reports and estimates."),
     "serve": Command(COLLECT, "serve", "Run a collector."),
-    "token": Command(COLLECT, "token", "Give and take the tokens of analysts and admins."),
-    "enrol": Command(COLLECT, "enrol", "Write the codes that people need to be counted."),
-    "rebuild": Command(COLLECT, "rebuild", "Count everything again, and compare."),
-    "export": Command(COLLECT, "export", "Publish reports, or write them for your own engines."),
-    "shuffle": Command(OTHERS, "shuffle", "Run a shuffler, and keep its keys."),
+    "token": Command(COLLECT, "token", "Create and revoke access tokens."),
+    "enrol": Command(COLLECT, "enrol", "Write codes that let people take part."),
+    "rebuild": Command(COLLECT, "rebuild", "Recount all reports, and compare."),
+    "export": Command(COLLECT, "export", "Publish reports, or export them to your own engines."),
+    "shuffle": Command(OTHERS, "shuffle", "Run a shuffler, and manage its keys."),
     "aggregate": Command(OTHERS, "aggregate", "Begin a secure sum, and run its aggregator."),
     "party": Command(OTHERS, "party", "Take part in a secure sum."),
-    "deal": Command(OTHERS, "deal", "Make the keys of sums that are not by masking."),
+    "deal": Command(OTHERS, "deal", "Generate keys for Paillier and stream sums."),
 }
 URL, STORE = "--url https://collector.example.org", "--store /var/lib/deniable"
 ADMIN = f"{URL} --token-file admin.token"
@@ -113,14 +113,14 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "deal paillier": ("deal paillier --decryptors 3 --threshold 2 --out dealt",),
     "deal stream": ("deal stream --parties 12 --out dealt",),
 }
-"""By command, each without the word deniable."""
+"""Examples by command, without the word deniable."""
 
 
 def examples_of(command: str) -> tuple[str, ...]:
-    """What can be typed, word by word."""
+    """Return the examples of a command as people type them."""
     return tuple(f"deniable {line}" for line in EXAMPLES[command])
 
 
 def epilog(command: str) -> str:
-    """The end of a command's help."""
+    """Return the end of a command's help."""
     return "\n".join(["Examples:", *examples_of(command)])

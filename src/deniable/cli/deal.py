@@ -1,4 +1,4 @@
-"""``deniable deal``: make the keys of sums under encryption and of streams, for somebody whom all parties trust to forget them."""
+"""``deniable deal``: generate keys for Paillier and stream sums, by a dealer that all parties trust to delete them."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from deniable.cli.extra import summing_extra
 from deniable.cli.options import Json
 from deniable.errors import ParameterError
 
-deal = typer.Typer(no_args_is_help=True, help="Deal the keys of secure sums that are not by masking. Deal, hand out, delete.")
+deal = typer.Typer(no_args_is_help=True, help="Generate keys for Paillier and stream sums. Hand them out, then delete your copies.")
 Out = Annotated[Path, typer.Option("--out", help="A new folder for the files.")]
 
 
 @deal.command()
 def paillier(
     folder: Out,
-    decryptors: Annotated[int, typer.Option(help="The members of the committee.")],
-    threshold: Annotated[int, typer.Option(help="How many of them open a sum, or together anything: more than half.")],
-    bits: Annotated[int, typer.Option(help="The length of the key: 2048, 3072 or 4096.")] = 3072,
+    decryptors: Annotated[int, typer.Option(help="How many members the committee has.")],
+    threshold: Annotated[int, typer.Option(help="How many of them it takes to open a sum: more than half.")],
+    bits: Annotated[int, typer.Option(help="The length of the key in bits: 2048, 3072 or 4096.")] = 3072,
     json_output: Json = False,
 ) -> None:
-    """Make a key that a committee opens together.
+    """Generate a key that a committee uses together.
 
-    Writes key.toml for the terms, and share-1.json and so on, one for each decryptor. It looks for large primes, for a minute perhaps.
+    Writes key.toml for the terms, and share-1.json and so on, one for each decryptor. Finding large primes can take a minute.
     """
     with summing_extra("deniable deal"):
         from deniable.multiparty.dealer import deal_paillier
@@ -38,10 +38,10 @@ def paillier(
 @deal.command()
 def stream(
     folder: Out,
-    parties: Annotated[int, typer.Option(help="The parties of the stream, all of them in every period.")],
+    parties: Annotated[int, typer.Option(help="How many parties the stream has; every one reports in every period.")],
     json_output: Json = False,
 ) -> None:
-    """Make the secrets of a stream.
+    """Generate the secrets of a stream sum.
 
     Writes key.toml for the terms, aggregator.json, and party-1.json and so on, in the order of the terms.
     """
@@ -55,12 +55,12 @@ def _write(folder: Path, make: Callable[[], dict[str, bytes]], json_output: bool
     from deniable.collect.sums.party_folder import write_private
 
     if folder.exists():
-        raise ParameterError("--out", str(folder), allowed="a folder that is not there yet", fix="keys are dealt once")
-    with working("dealing keys"):
+        raise ParameterError("--out", str(folder), allowed="a new folder", fix="choose another one: keys are dealt once")
+    with working("generating keys"):
         files = make()
     folder.mkdir(mode=0o700, parents=True)
     for name, content in files.items():
         write_private(folder / name, content)
     places = [str(folder / name) for name in files]
     print_json({"files": places}) if json_output else typer.echo("\n".join(places))
-    remark("key.toml goes into the terms. Hand every other file to whom it is for, over a safe way, and delete it: who has all, reads all.")
+    remark("key.toml goes into the terms. Send every other file to its owner securely, then delete it: together they decrypt everything.")

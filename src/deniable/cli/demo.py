@@ -1,4 +1,4 @@
-"""``deniable demo``: a collector, a shuffler, a crowd of devices, three questions, and the answers beside the truth."""
+"""``deniable demo``: a collector, a shuffler, a crowd of devices, three questions, and estimates next to the truth."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ from deniable.cli.exits import TERMINATED
 from deniable.cli.options import Json
 
 LEAST = 100
-"""With fewer people the last group of the search may be below the tasks' minimum batch."""
+"""With fewer people, the last group of the search can fall below the minimum batch."""
 NO_KEY = bytes(32)
 
 
 def demo(
     people: Annotated[int, typer.Option(help="How many devices report.", min=LEAST)] = 20_000,
     epsilon: Annotated[
-        float, typer.Option(help="What an answer from a list costs a person; a word that nobody listed costs four times that.")
+        float, typer.Option(help="The epsilon of an answer from a list; a word without a list costs four times that.")
     ] = 1.0,
-    folder: Annotated[Path, typer.Option("--out", help="Where the charts go.")] = Path("demo-output"),
-    shuffle: Annotated[bool, typer.Option(help="Ask the first question through a shuffler, too, with the same promise.")] = True,
+    folder: Annotated[Path, typer.Option("--out", help="A folder for the charts.")] = Path("demo-output"),
+    shuffle: Annotated[bool, typer.Option(help="Ask the first question through a shuffler, too, with the same privacy promise.")] = True,
     serve: Annotated[bool, typer.Option("--serve", help="Keep the collector running until Ctrl-C.")] = False,
     json_output: Json = False,
 ) -> None:
-    """Start a collector on this machine, let a simulated crowd report to it over HTTP, and compare what it finds with the truth."""
+    """Start a collector on this machine, let a simulated crowd report to it over HTTP, and compare its estimates with the truth."""
     from deniable.collect.tasks.task_file import read_task_file
 
-    folder.mkdir(parents=True, exist_ok=True)  # first, so that a folder that cannot be written to costs no work
+    folder.mkdir(parents=True, exist_ok=True)  # first: a folder that cannot be written to should cost no work
     asked = questions(people, epsilon)
     files = [question.toml for question in asked]
     files += [shuffled_toml(people, epsilon, 60, url="http://127.0.0.1:1", key="01" * 32)] if shuffle else []
     for file in files:
-        read_task_file(file.encode(), key=NO_KEY, now=time.time())  # so does an epsilon that no task takes
-    signal.signal(signal.SIGTERM, _leave)  # or else the collector would stay behind
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job would ignore it
+        read_task_file(file.encode(), key=NO_KEY, now=time.time())  # for the same reason: an epsilon that no task takes
+    signal.signal(signal.SIGTERM, _leave)  # otherwise the collector would keep running
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job of a shell would ignore it
     start = time.perf_counter()
     with (
         tempfile.TemporaryDirectory(prefix="deniable-demo-") as kept,
@@ -59,13 +59,13 @@ def demo(
         if serve:
             _keep_serving(collector, content)
         elif not json_output:
-            tell(f"\nOpen {content['charts'][-1]} in a browser. To look at the dashboard, and to answer: deniable demo --serve")
+            tell(f"\nOpen {content['charts'][-1]} in a browser. For the dashboard and a survey page: deniable demo --serve")
 
 
 def _run(
     collector: RunningCollector, asked: list[DemoQuestion], people: int, folder: Path, claim: float | None, *, quiet: bool, serve: bool
 ) -> dict[str, Any]:
-    """Publish, report, count, ask: all of it over HTTP; with a ``claim``, the first question once more through a shuffler."""
+    """Publish, report, count and estimate, all over HTTP; with a ``claim``, the first question again through a shuffler."""
     if not quiet:
         remark(f"A collector serves on {collector.url}, with its store in {folder}.")
     tasks = publish(collector, asked)
@@ -91,7 +91,7 @@ def _run(
 
 
 def _described(task: DemoTask, found: Found) -> dict[str, Any]:
-    """A task with truth, estimate and interval of each value that the collector names."""
+    """Return a task with the truth, estimate and interval of each value in the result."""
     estimate, words = found.estimate, task.asked.shown
     held = {"truth": [found.truth[value] for value in estimate.values]}
     held |= {"everyone": [task.asked.truth[value] for value in estimate.values]} if found.rounds else {}
@@ -120,43 +120,43 @@ def _print(content: dict[str, Any]) -> None:
         _print_task(task)
     if "shuffled" in content:
         out.print(both_table(content["shuffled"], content["epsilon"]), "")
-    tell("What each person was promised", style="bold")
+    tell("The privacy promise to each person", style="bold")
     for task in content["tasks"]:
         tell(f"{task['name']}. {task['statement'].splitlines()[0]}")
     if "shuffled" in content:
         tell(f"{content['shuffled']['name']}. {' '.join(content['shuffled']['shuffle']['promise'].splitlines()[:2])}")
-    tell("\nWhat one of the devices says it has told", style="bold")
+    tell("\nOne device's privacy ledger", style="bold")
     tell(" ".join(content["ledger"].split()))
-    tell("\nWhat went over the wire", style="bold")
-    speed = f"{content['reports_per_second']:,} a second, each of them durable before it was acknowledged"
+    tell("\nTraffic", style="bold")
+    speed = f"{content['reports_per_second']:,} a second, each on disk before it was acknowledged"
     tell(f"{content['reports']:,} reports, {content['bytes']:,} bytes, in {content['reporting_seconds']:.1f} s: {speed}.")
     tell(f"To {content['url']}; {content['seconds']:.0f} s from the start of the collector to the charts.")
     tell(f"Charts: {' and '.join(content['charts'])} (bars: estimate, lines: 95 % interval, orange: truth)")
 
 
 def _print_task(task: dict[str, Any]) -> None:
-    """Truth, estimate and interval side by side."""
+    """Print truth, estimate and interval side by side."""
     from deniable.collect.analysis.presentation import table_text
     from deniable.core.saved import estimate_from_json
 
     (first, *others), lines, remarks = table_text(estimate_from_json(task["estimate"]), len(task["truth"]))
     known = {"truth": task["truth"]} | ({"in the whole crowd": task["everyone"]} if task["rounds"] else {})
-    beside = [[line[0], *(f"{held[place]:,}" for held in known.values()), *line[1:]] for place, line in enumerate(lines)]
+    rows = [[line[0], *(f"{held[place]:,}" for held in known.values()), *line[1:]] for place, line in enumerate(lines)]
     rounds = [f"found in {task['rounds']} rounds, counted in the last"] if task["rounds"] else []
-    print_table(task["question"], [first, *known, *others], beside, [*remarks, *rounds])
+    print_table(task["question"], [first, *known, *others], rows, [*remarks, *rounds])
     tell("")
 
 
 def _keep_serving(collector: RunningCollector, content: dict[str, Any]) -> None:
-    """Wait for Ctrl-C, or for the end of the collector."""
+    """Wait for Ctrl-C, or until the collector ends."""
     access = f"--url {collector.url} --token-file {collector.analyst}"
     first = f"{collector.url}/tasks/{content['tasks'][0]['task']}"
-    remark(f"\nOpen {collector.url} in a browser; Ctrl-C ends it.")
-    remark(f"  {first} is what the crowd drinks, and how sure that is.")
-    remark(f"  {first}/answer lets you answer too, and shows what would leave your device before it does.")
+    remark(f"\nOpen {collector.url} in a browser. Press Ctrl-C to stop.")
+    remark(f"  {first} shows what the crowd drinks, with confidence intervals.")
+    remark(f"  {first}/answer is the survey: answer it, and see what would leave your device first.")
     if "shuffled" in content:
         page = f"{collector.url}/tasks/{content['shuffled']['task']}"
-        remark(f"  Through the shuffler: {page} has the same question with both epsilons and both errors.")
+        remark(f"  Through the shuffler: {page} shows the same question with both epsilons and both standard errors.")
     remark("In another terminal:")
     for line in (f"task list --url {collector.url}", *(f"estimate {task['name']} {access}" for task in content["tasks"])):
         remark(f"  deniable {line}")
@@ -164,7 +164,7 @@ def _keep_serving(collector: RunningCollector, content: dict[str, Any]) -> None:
     try:
         collector.process.wait()
     except KeyboardInterrupt:
-        remark("stopped; nothing is left behind")
+        remark("stopped; the collector and its store are gone")
 
 
 def _leave(*_: object) -> None:

@@ -1,4 +1,4 @@
-"""The demo's servers: the real ``deniable serve`` and ``deniable shuffle`` in processes of their own, with a folder for what each keeps."""
+"""The demo's servers: the real ``deniable serve`` and ``deniable shuffle`` in processes and folders of their own."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from deniable.cli.extra import server_extra
 from deniable.cli.stores import open_catalog
 
 PATIENCE = 10.0
-"""Seconds until a collector that was told to stop is no longer waited for; it needs less than five."""
+"""How many seconds a collector may take to stop; it needs less than five."""
 TAIL = 2000
-"""How many characters of its log are shown if a collector does not start."""
+"""How many characters of its log to show if a collector does not start."""
 
 
 class RunningCollector(NamedTuple):
-    """Where a collector serves, the files with its two tokens, its log, and how many seconds it took to start."""
+    """A collector's address, the files with its two tokens, its log, and how many seconds it took to start."""
 
     url: str
     admin: Path
@@ -35,10 +35,10 @@ class RunningCollector(NamedTuple):
 
 @contextmanager
 def running_collector(folder: Path, log: Path) -> Iterator[RunningCollector]:
-    """A collector on a free port of this machine, for as long as the context lasts; its log stays."""
+    """Run a collector on a free port of this machine while the context lasts; keep its log."""
     store = folder / "store"
     admin, analyst = (_make_token(store, role, folder / f"{role}.token") for role in ("admin", "analyst"))
-    public = "--public-estimates"  # only this machine can reach it, and its people are made up
+    public = "--public-estimates"  # only this machine can reach it, and its people are simulated
     began = time.perf_counter()
     with _started(["serve", "--store", str(store), "--port", "0", public], log) as (url, process):
         yield RunningCollector(url, admin, analyst, log, process, time.perf_counter() - began)
@@ -46,7 +46,7 @@ def running_collector(folder: Path, log: Path) -> Iterator[RunningCollector]:
 
 @contextmanager
 def running_shuffler(folder: Path, log: Path, *, collector: str, task: bytes, port: int) -> Iterator[None]:
-    """A shuffler for one task, at the address that the task names; its keys are in the folder."""
+    """Run a shuffler for one task, at the address in the task, with the keys in the folder."""
     about = ["--folder", str(folder), "--collector", collector, "--task", task.hex(), "--port", str(port), "--tend-seconds", "0.2"]
     with _started(["shuffle", *about], log):
         yield
@@ -54,9 +54,11 @@ def running_shuffler(folder: Path, log: Path, *, collector: str, task: bytes, po
 
 @contextmanager
 def _started(arguments: list[str], log: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """A server's address and process, for as long as the context lasts."""
+    """Run a server while the context lasts; yield its address and process."""
     command = [sys.executable, "-c", "from deniable.cli.demo_collector import serve; serve()", *arguments]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("DENIABLE_")}  # those are for another one
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("DENIABLE_")
+    }  # they are meant for another collector
     with (
         log.open("w") as errors,
         subprocess.Popen(  # noqa: S603  # ourselves
@@ -73,7 +75,7 @@ def _started(arguments: list[str], log: Path) -> Iterator[tuple[str, subprocess.
 
 
 def serve() -> None:
-    """``deniable`` until the process that has started this one is gone, even if that was killed and could say nothing."""
+    """Run ``deniable`` until the process that started this one is gone, even if that was killed."""
     from deniable.cli import main
 
     threading.Thread(target=_outlive_nobody, name="parent", daemon=True).start()
@@ -81,12 +83,12 @@ def serve() -> None:
 
 
 def _outlive_nobody() -> None:
-    sys.stdin.buffer.read()  # nothing is ever written there: this ends when the other end is closed, by whatever end of the other process
+    sys.stdin.buffer.read()  # nothing is ever written there: this ends when the parent process does, in whatever way
     os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _make_token(store: Path, role: str, file: Path) -> Path:
-    """A file, for its owner's eyes only, with a token for the collector that will use this store."""
+    """Write a file, readable by its owner alone, with a token for the collector that will use this store."""
     with server_extra("deniable demo"):
         from deniable.collect.web.access import add_token
     with open_catalog(str(store), new=True) as catalog:

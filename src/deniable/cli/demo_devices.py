@@ -1,4 +1,4 @@
-"""The demo's crowd: thousands of devices in one process, each with a ledger of its own, all with the client that ships."""
+"""The demo's crowd: thousands of devices in one process, each with its own ledger, all using the real client."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from deniable.contract.protocol import Progress
 from deniable.errors import ProtocolError
 
 CONNECTIONS = 32
-"""So many devices talk at once. The collector stores together what waits together, so few at a time would mostly wait for the disk."""
+"""How many devices send at once. The collector writes waiting reports together, so a few devices would mostly wait for the disk."""
 DURABLE = 100
-"""So many devices keep their ledger in a file."""
+"""How many devices keep their ledger in a file."""
 
 STEP = 50
-"""So many answers move the progress bar: drawing it for each one would be felt."""
+"""How many answers move the progress bar: drawing it for each one would be slow."""
 
 
 class Sent(NamedTuple):
-    """What the ledgers say went over the wire, HTTP's own bytes not counted."""
+    """What was sent according to the ledgers, without the overhead of HTTP."""
 
     reports: int
     bytes: int
 
 
 class Devices:
-    """The devices of a crowd; the one at a place holds the answers at that place."""
+    """The devices of a crowd, in the order of their answers."""
 
     def __init__(self, board: Board, pool: ThreadPoolExecutor, ledgers: Sequence[Ledger]) -> None:
         self._board, self._pool, self._ledgers = board, pool, ledgers
 
     def report(self, task: bytes, held: Sequence[Any], places: Sequence[int], progress: Progress) -> dict[int, Receipt]:
-        """Have devices answer a task; receipts by place of those that were asked anything now."""
+        """Let devices answer a task; return receipts by place, of those that had a question now."""
 
         def answer(place: int) -> tuple[int, Receipt | None]:
             return place, Reporter(self._board, task=task, ledger=self._ledgers[place]).report(held[place])
@@ -54,26 +54,26 @@ class Devices:
                 receipts[place] = receipt
         lost = [receipt for receipt in receipts.values() if receipt.state != SENT]
         if lost:
-            raise ProtocolError("report", lost[0], allowed="reports that are all taken", fix=f"{len(lost)} were not; see the log")
+            raise ProtocolError("report", lost[0], allowed="accepted reports only", fix=f"see the log: {len(lost)} were refused")
         return receipts
 
     def refresh(self) -> None:
-        """Let everyone see that another round is open."""
+        """Let all devices see that another round is open."""
         self._board.refresh()
 
     def statement(self) -> str:
-        """What the first device's ledger tells its owner, without the list of reports."""
+        """Return what the first device's ledger shows its owner, without the list of reports."""
         return self._ledgers[0].statement().partition("\n\n")[0]
 
     def sent(self) -> Sent:
-        """Counted in the ledgers."""
+        """Return what the ledgers recorded as sent."""
         sizes = [len(entry.report) for ledger in self._ledgers for entry in ledger.entries() if entry.state == SENT]
         return Sent(len(sizes), sum(sizes))
 
 
 @contextmanager
 def crowd(url: str, tasks: Sequence[bytes], people: int, folder: Path) -> Iterator[Devices]:
-    """Devices whose owners agreed to the tasks, with no more budget than these cost."""
+    """Yield devices whose owners agreed to the tasks, with a budget of exactly what these cost."""
     transport = HTTPTransport(url)
     board = Board(transport, keep_rounds=True)
     pool = ThreadPoolExecutor(CONNECTIONS)

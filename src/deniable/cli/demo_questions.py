@@ -1,4 +1,4 @@
-"""What the demo asks: three task files as anyone would write them, and what its crowd holds."""
+"""The demo's questions: three ordinary task files, and the true answers of its crowd."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# Each file takes any epsilon, so each says that its privacy may be weak; the pages say how weak it is.
+# The files must take any epsilon, so each sets weak_privacy; the pages show how weak it is.
 DRINK = """\
 name = "morning-drink"
 question = "What do you drink in the morning?"
@@ -65,16 +65,16 @@ wall floor stairs attic cellar fence gate yard lawn tree leaf root seed fruit ap
 mango peach melon berry nut almond walnut rice pasta bean pea corn carrot onion garlic potato tomato pepper salt sugar honey butter
 cream milk egg bacon ham beef lamb pork duck goose
 """
-"""What nobody listed for the collector; the first is the most frequent."""
+"""Words that the collector does not know; the first is the most frequent."""
 BICYCLES = 0.37
-"""The share of people who own one."""
+"""The share of people with a bicycle."""
 WORD_COSTS = 4
-"""Whoever searches in everything that can be written needs a stronger signal than whoever counts a list."""
+"""How much more epsilon a search costs: finding words without a list needs a stronger signal than counting a list."""
 
 
 @dataclass(frozen=True)
 class DemoQuestion:
-    """One question: its task file, what each person holds, and how answers are shown."""
+    """One question: its task file, each person's true answer, and how to show answers."""
 
     toml: str
     held: list[Any]
@@ -82,12 +82,12 @@ class DemoQuestion:
 
     @property
     def truth(self) -> Counter[Any]:
-        """How many people hold each value."""
+        """Return how many people have each value."""
         return Counter(self.held)
 
 
 def questions(people: int, epsilon: float) -> list[DemoQuestion]:
-    """The drink, the bicycle and the word, with as many answers as there are people."""
+    """Return the drink, the bicycle and the word, with one true answer per person."""
     settings = {"people": people, "epsilon": epsilon, "word_epsilon": WORD_COSTS * epsilon}
     owners = round(BICYCLES * people)
     drink, bicycle, word = (toml.format(**settings) for toml in (DRINK, BICYCLE, WORD))
@@ -107,6 +107,6 @@ def _zipf(values: Sequence[str], exponent: float, people: int) -> list[str]:
 
 
 def _mixed(values: list[Any], step: int) -> list[Any]:
-    """The values in another order for each question, so that they do not go together: every ``step``-th, around and around."""
+    """Return the values in an order of its own per question, so that answers are unrelated: every ``step``-th, around and around."""
     order = sorted(range(len(values)), key=lambda i: i * step % len(values))
     return [values[i] for i in order]

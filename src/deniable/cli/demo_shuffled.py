@@ -1,4 +1,4 @@
-"""The demo's first question once more, through a shuffler: the same promise to each person, and much less noise."""
+"""The demo's first question again, through a shuffler: the same privacy promise, and much less noise."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from deniable.contract.notice import SHUFFLER
 
 LARGEST_MINIMUM = 60_000
 LATE = 6
-"""Seconds after the end: half of them for the devices, half for the batch."""
+"""Seconds after the end: half for the devices, half for the batch."""
 SPARE, PATIENCE = 3, 20
-"""Seconds that any machine may lose, and until a batch that does not come is no longer waited for."""
+"""Spare seconds for slow machines, and seconds to wait for a batch."""
 SLOWER = 3
-"""How much longer than a collector a shuffler may take to start, and sealed reports than others to be sent."""
+"""How many times longer a shuffler may take to start than a collector, and sealed reports to be sent than others."""
 POLL_SECONDS = 0.2
 
 
 def shuffled_toml(people: int, epsilon: float, seconds: int, *, url: str, key: str) -> str:
-    """The drink's task file with shuffle trust, claiming the epsilon that the other has locally."""
+    """Return the drink's task file under shuffle trust, with the same epsilon as the local one."""
     text = DRINK.format(people=people, epsilon=epsilon).replace('name = "morning-drink"', 'name = "morning-drink-shuffled"')
     text = text.replace(f"epsilon = {epsilon!r}", 'epsilon = "auto"\ntrust = "shuffle"')
     text = text.replace('lasts = "1 day"', f'lasts = "{seconds} seconds"\nlate = "{LATE} seconds"')
@@ -42,7 +42,7 @@ def shuffled_toml(people: int, epsilon: float, seconds: int, *, url: str, key: s
 def run_shuffled(
     collector: RunningCollector, drink: DemoQuestion, before: Found, epsilon: float, folder: Path, *, quiet: bool
 ) -> dict[str, Any]:
-    """Ask the crowd the same through a shuffler; ``before`` is what local trust has found."""
+    """Ask the crowd the same question through a shuffler; ``before`` has the result under local trust."""
     with server_extra("deniable demo"):
         from deniable.sealing.keys import KeyRing
     people, own = len(drink.held), folder / "shuffler"
@@ -65,7 +65,7 @@ def run_shuffled(
 
 
 def _wait(collector: RunningCollector, task: DemoTask, sent: int) -> dict[str, Any]:
-    """The answer, once all reports are counted that were sent, or when no more can come."""
+    """Return the answer, once all sent reports are counted or no more can come."""
     path, over = f"/v1/tasks/{task.id.hex()}", task.published.end + LATE + PATIENCE
     with collector_at(collector.url, collector.analyst) as analyst, waiting("the shuffler's last batch", over - time.time()):
         while time.time() < over:
@@ -78,7 +78,7 @@ def _wait(collector: RunningCollector, task: DemoTask, sent: int) -> dict[str, A
 
 
 def _described(task: DemoTask, content: dict[str, Any], before: Found, held: set[Any], drink: DemoQuestion) -> dict[str, Any]:
-    """Both answers side by side, value by value, with both errors."""
+    """Return both answers side by side, with both standard errors."""
     from deniable.core.saved import estimate_from_json
 
     answer = content["answers"][0]
@@ -100,14 +100,14 @@ def _described(task: DemoTask, content: dict[str, Any], before: Found, held: set
     return about | {"n": shuffled.n, "mechanism": answer["mechanism"], "result": rows, "end": task.published.end}
 
 
-def both_table(told: dict[str, Any], epsilon: float) -> Table:
-    """One question under both kinds of trust."""
+def both_table(both: dict[str, Any], epsilon: float) -> Table:
+    """Return the table of one question under both trust models."""
     from deniable.collect.analysis.shuffled_batches import in_words
 
-    title = f"{told['question']}\nThe same promise, epsilon = {epsilon:.4g}, under local trust and through a shuffler"
+    title = f"{both['question']}\nThe same promise, epsilon = {epsilon:.4g}, under local trust and through a shuffler"
     names = ("value", "truth", "local trust", "± std. err.", "shuffled", "± std. err.")
-    rows = table(title, names, caption=in_words(told["shuffle"]))
-    for row in told["result"]:
+    rows = table(title, names, caption=in_words(both["shuffle"]))
+    for row in both["result"]:
         numbers = (row[name] for name in ("truth", "local", "local_stderr", "shuffled", "shuffled_stderr"))
         rows.add_row(row["value"], *(f"{number:,.0f}" for number in numbers))
     return rows

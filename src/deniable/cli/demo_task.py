@@ -1,4 +1,4 @@
-"""One question of the demo, from its publication to its answer: what an admin, a crowd and an analyst do, one after the other."""
+"""One question of the demo, from publication to estimate: what an admin, a crowd and an analyst do in turn."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ MOST_ROWS = 20
 
 @dataclass(frozen=True)
 class Found:
-    """What the collector says, and the truth about those whose reports it counted."""
+    """The collector's result, and the true answers of those whose reports it counted."""
 
     content: dict[str, Any]
     truth: Counter[Any]
     rounds: int
     seconds: float
-    """Spent reporting, not counting."""
+    """Time spent reporting, not counting."""
 
     @property
     def answer(self) -> dict[str, Any]:
-        """The answer to the only question."""
+        """Return the answer to the only question."""
         answer: dict[str, Any] = self.content["answers"][0]
         return answer
 
     @property
     def estimate(self) -> Estimate:
-        """The largest counts, the largest first."""
+        """Return the largest counts, in descending order."""
         from deniable.core.saved import estimate_from_json
 
         return estimate_from_json(self.answer["estimate"]).top(MOST_ROWS)
@@ -47,7 +47,7 @@ class Found:
 
 @dataclass(frozen=True)
 class DemoTask:
-    """A published question and those who will answer it."""
+    """A published question of the demo."""
 
     collector: RunningCollector
     asked: DemoQuestion
@@ -55,13 +55,13 @@ class DemoTask:
 
     @property
     def id(self) -> bytes:
-        """The id that devices pin."""
+        """Return the id that devices pin."""
         return self.published.id
 
     def run(self, devices: Devices, *, quiet: bool, keep_open: bool) -> Found:
-        """Let the crowd answer, in as many rounds as it takes; count, and ask for the result.
+        """Let the crowd answer, in as many rounds as it takes; count, and return the result.
 
-        A question that is kept open can be answered by whoever looks at the demo; a search is over when it has found something.
+        A question that stays open takes answers from the person who runs the demo; a search ends when it has found something.
         """
         waiting: Sequence[int] = range(len(self.asked.held))
         number, more, seconds = 0, True, 0.0
@@ -74,7 +74,7 @@ class DemoTask:
             waiting = [place for place in waiting if place not in receipts]
             with collector_at(self.collector.url, self.collector.admin) as admin:
                 if self.published.rounds:
-                    query = {"round": number, "force": "true"}  # so few people can be asked to take part in a demo
+                    query = {"round": number, "force": "true"}  # a demo may have very few people
                     more = admin.call("POST", f"/v1/tasks/{self.id.hex()}/advance", query=query)["more"]
                     devices.refresh()
                     number += 1
@@ -88,7 +88,7 @@ class DemoTask:
 
 
 def publish(collector: RunningCollector, asked: list[DemoQuestion]) -> list[DemoTask]:
-    """Publish every question; a task's id is the digest of what the collector made of the file."""
+    """Publish every question; return the tasks that the collector made of the files."""
     with collector_at(collector.url, collector.admin) as admin:
         answers = [admin.call("POST", "/v1/tasks", body=question.toml.encode(), media_type="application/toml") for question in asked]
     return [DemoTask(collector, question, Task.from_json(answer["task"].encode())) for question, answer in zip(asked, answers, strict=True)]

@@ -1,4 +1,4 @@
-"""``deniable doctor``: what is installed, what works, and what to do about the rest."""
+"""``deniable doctor``: what is installed, what works, and how to fix the rest."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ STYLES = {FINE: "green", MISSING: "yellow", BROKEN: "bold red"}
 
 
 def doctor(json_output: Json = False) -> None:
-    """Check this installation: extras, compiled kernels, a mechanism's exact law, what Spark and graphics processors need.
+    """Check this installation: extras, compiled kernels, a mechanism's exact law, what Spark and GPUs need.
 
-    What is missing is named with the command that installs it. The exit status is 1 if something that is installed does not work.
+    Shows the command that installs what is missing. The exit status is 1 if something that is installed does not work.
     """
-    with working("looking at this installation"):
+    with working("checking this installation"):
         found = looked_at()
     if json_output:
         print_json(found.fields())

@@ -1,4 +1,4 @@
-"""``deniable enrol``: what people need to be counted: codes for a task with one-time tokens, the secret of a task with a shared one."""
+"""``deniable enrol``: what people need to take part: codes for a task with one-time tokens, or the shared secret of a task."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 def enrol(
     which: Which,
     store: StoreAddress,
-    out: Annotated[Path, typer.Option("--out", help="The file to write, for its owner's eyes only; it must not be there yet.")],
-    count: Annotated[int, typer.Option(min=1, help="How many codes: one for each person.")] = 1,
+    out: Annotated[Path, typer.Option("--out", help="A new file, readable by you alone.")],
+    count: Annotated[int, typer.Option(min=1, help="How many codes, one for each person.")] = 1,
     json_output: Json = False,
 ) -> None:
-    """Write what people need to be counted: the codes of a task with tokens, one in a line, or the secret of a task that has one.
+    """Write what people need to take part: one code per line for a task with one-time tokens, or the shared secret of a task.
 
-    Codes cannot be shown again. If the command is killed, delete the file that it left, and run it again: its codes may not work.
+    Codes cannot be shown again. If the command is killed, delete the file and run it again: the codes in it may not work.
     """
     with open_catalog(store) as catalog:
         from deniable.collect.issuer import Issuer
 
         task, issuer = task_of(catalog, which), Issuer(catalog)
-        with working("making codes"), _new_file(out) as keep:
+        with working("generating codes"), _new_file(out) as keep:
             if task.admission == SECRET:
                 lines = [SECRET_MARK + issuer.secret(task).hex()]
                 keep(lines)
@@ -48,17 +48,17 @@ def enrol(
     if json_output:
         print_json({"task": task.id.hex(), "name": task.name, "file": str(out), "codes": 0 if shared else len(lines), "secret": shared})
     else:
-        remark(f"wrote {out}: {'the secret that all share' if shared else f'{len(lines):,} codes, each for one device'}")
+        remark(f"wrote {out}: {'the shared secret' if shared else f'{len(lines):,} codes, each for one device'}")
 
 
 @contextmanager
 def _new_file(out: Path) -> Iterator[Callable[[list[str]], None]]:
-    """Create ``out`` empty, and yield what puts lines into it, all of them or none; it is deleted again if the block fails."""
+    """Create ``out`` empty, and yield a function that writes all lines or none; delete the file if the block fails."""
     try:
-        os.close(os.open(out, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))  # not a dangling link either
+        os.close(os.open(out, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))  # fails on a dangling link, too
     except FileExistsError:
-        fix = "choose another name; if a run that was killed left it, delete it: its codes may not work"
-        raise ParameterError("--out", str(out), allowed="a file that is not there yet", fix=fix) from None
+        fix = "choose another name, or delete it if a killed run left it: its codes may not work"
+        raise ParameterError("--out", str(out), allowed="a new file", fix=fix) from None
     try:
         yield lambda lines: write_durably(out, "".join(f"{line}\n" for line in lines).encode("ascii"), mode=0o600)
     except BaseException:
@@ -67,7 +67,7 @@ def _new_file(out: Path) -> Iterator[Callable[[list[str]], None]]:
 
 
 def task_of(catalog: Catalog, which: str) -> Task:
-    """The one task of a store that is meant, as ``find_task`` finds it."""
+    """Return the task of a store that an id, the beginning of one, or a name stands for."""
     from deniable.collect.storage.inventory import Inventory
 
     found = {stored.id.hex(): (stored, Task.from_json(stored.canonical)) for stored in Inventory(catalog).tasks()}

@@ -1,4 +1,4 @@
-"""``deniable estimate``: what the collected reports say, and whether anything has changed."""
+"""``deniable estimate``: estimates from collected reports, and whether anything changed."""
 
 from __future__ import annotations
 
@@ -17,19 +17,17 @@ from deniable.cli.remote import collector_at
 from deniable.cli.tally_file import ENDING, CandidateFile, read_tally
 from deniable.errors import ParameterError
 
-OtherStrata = Annotated[list[str] | None, typer.Option("--compare-stratum", help="Compare with these people instead.")]
+OtherStrata = Annotated[list[str] | None, typer.Option("--compare-stratum", help="Compare with this stratum, as in platform=web.")]
 
 
 def estimate(
-    which: Annotated[
-        str, typer.Argument(metavar="TASK", help="A task: its id, the first six digits of it or more, or its name; or a .tally file.")
-    ],
+    which: Annotated[str, typer.Argument(metavar="TASK", help="A task by id, its first six or more digits, or name; or a .tally file.")],
     period: Period = "all",
     stratum: Strata = None,
     compare_period: Annotated[str | None, typer.Option(help="Compare with these periods.")] = None,
     compare_stratum: OtherStrata = None,
-    alpha: Annotated[float, typer.Option(help="The chance of a false alarm, for all values and questions together.")] = 0.05,
-    integrity: Annotated[bool, typer.Option("--integrity", help="Test as well whether reports were made up; takes longer.")] = False,
+    alpha: Annotated[float, typer.Option(help="The false-positive rate, for all values and questions together.")] = 0.05,
+    integrity: Annotated[bool, typer.Option("--integrity", help="Also test for false reports; this takes longer.")] = False,
     top: Top = 20,
     chart: Chart = None,
     file: Annotated[Path | None, typer.Option("--out", help="Save all values: .parquet or .json.")] = None,
@@ -38,10 +36,10 @@ def estimate(
     token_file: TokenFile = None,
     json_output: Json = False,
 ) -> None:
-    """Show what a task's reports say, or what changed between two periods or groups of people; or what a file of deniable tally says.
+    """Show a task's estimates, or what changed between two periods or strata, or the estimate in a file from deniable tally.
 
-    The exit status can raise an alarm. It is 3 if some value changed, at level alpha, with --compare-period or --compare-stratum, 4 if
-    there are fewer reports than the task shows, 2 after any other error, and else 0.
+    Use the exit status for alarms: 3 if some value changed at level alpha (with --compare-period or --compare-stratum), 4 with fewer
+    reports than the task's minimum batch, 2 after any other error, and 0 otherwise.
     """
     from deniable.collect.analysis.answer import parquet_of
 
@@ -52,18 +50,20 @@ def estimate(
         query += [("integrity", "true")] if integrity else []
     else:
         if integrity:
-            raise ParameterError("--integrity", True, allowed="one selection", fix="leave it out, or ask about each side by itself")
+            raise ParameterError("--integrity", True, allowed="one selection", fix="leave it out, or test each side on its own")
         first = read_labels(stratum)
         second = first | read_labels(compare_stratum)
         what, query = "compare", [("first", period), ("second", compare_period or period), ("alpha", repr(alpha))]
         query += [*_labels("stratum_first", first), *_labels("stratum_second", second)]
     if which.endswith(ENDING):
         if query != [("period", "all")]:
-            raise ParameterError("TASK", which, allowed="a tally as a whole", fix="leave out periods, strata and comparisons")
+            raise ParameterError(
+                "TASK", which, allowed="a task; a .tally file is one total", fix="leave out periods, strata and comparisons"
+            )
         with working("estimating"):
             content = read_tally(Path(which), candidates)
     elif candidates is not None:
-        raise ParameterError("--candidates", str(candidates), allowed="none beside a task, which has its own", fix="leave it out")
+        raise ParameterError("--candidates", str(candidates), allowed="no list, since the task has its own", fix="leave it out")
     else:
         with collector_at(url, token_file) as remote:
             content = remote.call("GET", f"/v1/tasks/{remote.find(which)['id']}/{what}?{urlencode(query)}")
@@ -81,18 +81,18 @@ def estimate(
 
 
 def save_charts(content: dict[str, Any], top: int, file: Path) -> None:
-    """Draw all that has a chart, one below the other."""
+    """Save the charts of all estimates, one below the other."""
     from deniable.collect.analysis.presentation import charts_of
     from deniable.core.chart import stacked
 
     charts = list(charts_of(content, top).values())
     if not charts:
-        raise ParameterError("--chart", str(file), allowed="a result that has a chart", fix="--out saves its table")
+        raise ParameterError("--chart", str(file), allowed="a result with a chart", fix="save its table instead: --out")
     stacked(charts).save(file)
 
 
 def check_endings(chart: Path | None, file: Path | None) -> None:
-    """Refuse files that cannot be written, before anything is asked."""
+    """Raise unless these files can be written, before any request."""
     from deniable.core.chart import check_ending
 
     if chart is not None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from deniable.cli.console import print_json, tell, working
-from deniable.cli.exits import DIFFERS, tell_error
+from deniable.cli.exits import DIFFERS, print_error
 from deniable.cli.extra import server_extra
 from deniable.cli.options import Json, Period, StoreAddress, Which
 from deniable.cli.remote import find_task
@@ -22,15 +22,15 @@ def export(
     which: Which,
     store: StoreAddress,
     target: Annotated[str, typer.Option("--out", help="A new folder; with --dataset any folder, or a URL such as s3://bucket/reports.")],
-    public: Annotated[bool, typer.Option("--open", help="Yes: everyone's privatized reports, for anyone to read.")] = False,
-    dataset: Annotated[bool, typer.Option("--dataset", help="For your own engines: all reports as Parquet files.")] = False,
+    public: Annotated[bool, typer.Option("--open", help="Publish everyone's randomized reports, for anyone to read.")] = False,
+    dataset: Annotated[bool, typer.Option("--dataset", help="Write all reports as Parquet files, for your own engines.")] = False,
     period: Period = "all",
     json_output: Json = False,
 ) -> None:
-    """Write a task's sealed reports, without ids, times or order: for everybody (--open) or for your own engines (--dataset).
+    """Write the reports of a task's closed periods, without ids, times or order: for everyone (--open) or your own engines (--dataset).
 
-    What is open is a folder that anyone can verify. A dataset has the folders task=.../period=.../ and withholds nothing. An embedded store
-    must not be in use by a collector.
+    --open writes a folder that anyone can verify. --dataset writes folders task=.../period=.../ and withholds nothing. Stop the collector
+    first if its store is a folder.
     """
     with server_extra("deniable export"):
         from deniable.collect.analysis.selection import read_periods
@@ -41,8 +41,8 @@ def export(
         from deniable.collect.storage.store import Store
     if public == dataset:
         allowed = "--open (reports that were published cannot be called back) or --dataset"
-        received = "both" if public else "nothing"
-        raise ParameterError("--open", received, allowed=allowed, fix="say which is meant; for estimates see: deniable estimate")
+        received = "both" if public else None
+        raise ParameterError("--open", received, allowed=allowed, fix="pass one of them; for estimates see: deniable estimate")
     if public and "://" in target:
         raise ParameterError("--out", target, allowed="a folder on this machine", fix="write it here, then copy the whole folder")
     check_store(store)
@@ -65,28 +65,28 @@ def export(
 
 def verify(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A published folder.")],
-    task: Annotated[str | None, typer.Option(help="The id of the task that you mean: another one is refused.")] = None,
+    task: Annotated[str | None, typer.Option(help="The id of the task that you expect; any other is refused.")] = None,
     json_output: Json = False,
 ) -> None:
-    """Check a published folder: every signature, every byte, every count and every estimate. Needs no server.
+    """Check a published folder, without a server: every signature, byte, count and estimate.
 
-    The exit status is 1 if anything is not as it was signed, and the file is named.
+    The exit status is 1 if anything differs from what was signed; the error names the file.
     """
     if task is not None and not re.fullmatch(r"[0-9a-f]{64}", task):
         raise ParameterError("--task", task, allowed="an id of 64 digits", fix="see: deniable task list")
     if not folder.is_dir():
-        raise ParameterError("FOLDER", str(folder), allowed="a folder that is there", fix="check the path")
+        raise ParameterError("FOLDER", str(folder), allowed="a folder that exists", fix="check the path")
     from deniable.collect.publication.verification import verify_publication
 
     try:
         with working("counting again"):
             published = verify_publication(folder, task=None if task is None else bytes.fromhex(task))
     except DeniableError as error:
-        tell_error(str(error), "not as published")
+        print_error(str(error), "not as published")
         raise typer.Exit(DIFFERS) from error
     _tell(published, str(folder), json_output, "verified")
     if task is None and not json_output:
-        tell("Whoever wrote it chose the task and its key: compare the id with the one you know, or pass --task.")
+        tell("The publisher chose the task and its key: compare the id with the one you know, or pass --task.")
 
 
 def _tell(published: Any, place: str, json_output: bool, done: str) -> None:
@@ -107,4 +107,4 @@ def _tell(published: Any, place: str, json_output: bool, done: str) -> None:
     tell(f"task {published.task.name} {published.task.id.hex()}")
     tell(f"key {published.task.key.hex()}")
     if content["withheld"]:
-        tell(f"{content['withheld']:,} batches are smaller than the task's minimum, and not shown")
+        tell(f"{content['withheld']:,} batches are below the task's minimum batch and not shown")

@@ -1,4 +1,4 @@
-"""Commands need packages that the base install leaves out: which extra has them."""
+"""Which extra has the packages that a command needs."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from deniable.errors import MissingExtra
 NEEDS = re.compile(r"(?P<name>[\w.-]+)(?:\[[^]]*\])?(?:>=(?P<least>[\d.]+))?[^;]*; extra == [\"'](?P<extra>[\w-]+)[\"']")
 BASIS, COMMAND = "analysis", "cli"
 CALLED = {"sklearn": "scikit-learn", "nacl": "pynacl", "vl_convert": "vl-convert-python", "flint": "python-flint", "cupy": "cupy-cuda12x"}
-"""Packages that are imported by another name than they are installed by."""
+"""Packages whose import name differs from their install name."""
 
 
 def packages() -> dict[str, dict[str, str]]:
-    """The packages of each extra, with the least version of each; those of ``analysis``, on which most build, are named there alone."""
+    """Return the packages of each extra with their least versions; those of ``analysis``, which most build on, only there."""
     found: dict[str, dict[str, str]] = {}
     for line in requires("deniable") or ():
         need = NEEDS.fullmatch(line.strip())
@@ -28,12 +28,12 @@ def packages() -> dict[str, dict[str, str]]:
 
 
 def extra_of(module: str) -> str:
-    """The extra to install for a module that is missing; without a better guess, the command line's own."""
+    """Return the extra to install for a missing module; the command line's own without a better guess."""
     name = module.partition(".")[0]
     package = CALLED.get(name, name.replace("_", "-"))
     try:
         known = packages()
-    except PackageNotFoundError:  # run from a checkout that nobody has installed
+    except PackageNotFoundError:  # running from a checkout that is not installed
         known = {}
     found = [extra for extra, needs in known.items() if package in needs and extra != BASIS]
     return found[0] if found else COMMAND
@@ -41,20 +41,20 @@ def extra_of(module: str) -> str:
 
 @contextmanager
 def server_extra(feature: str) -> Iterator[None]:
-    """Around imports: a package that is missing is told as the extra to install."""
-    with _told(feature, "server"):
+    """Wrap imports: for a missing package, raise the error that names the extra to install."""
+    with _naming_extra(feature, "server"):
         yield
 
 
 @contextmanager
 def summing_extra(feature: str) -> Iterator[None]:
-    """The same for secure sums, which need two extras."""
-    with _told(feature, "server,multiparty"):
+    """Wrap imports of secure sums, which need two extras."""
+    with _naming_extra(feature, "server,multiparty"):
         yield
 
 
 @contextmanager
-def _told(feature: str, extra: str) -> Iterator[None]:
+def _naming_extra(feature: str, extra: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:

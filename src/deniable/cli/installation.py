@@ -1,4 +1,4 @@
-"""What is installed, what works, and what to do about the rest. It needs no other package: a bare installation can say what it lacks."""
+"""What is installed, what works, and how to fix the rest; without other packages, so that a bare installation can name what it lacks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ JAVA = 17
 
 
 class Diagnosis(NamedTuple):
-    """One thing that was looked at."""
+    """The state of one thing."""
 
     what: str
     state: str
@@ -33,36 +33,36 @@ class Diagnosis(NamedTuple):
 
 
 class Installation(NamedTuple):
-    """Everything that was looked at."""
+    """The state of an installation."""
 
     checks: list[Diagnosis]
     extras: list[Diagnosis]
 
     @property
     def title(self) -> str:
-        """The version, and how many cores there are."""
+        """Return the version and the number of cores."""
         known = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         return f"deniable {deniable.__version__}, {known or 1} cores"
 
     @property
     def status(self) -> int:
-        """The exit status: 1 if something that is installed does not work."""
+        """Return the exit status: 1 if something that is installed does not work."""
         return DIFFERS if any(each.state == BROKEN for each in self.checks + self.extras) else 0
 
     def fields(self) -> dict[str, Any]:
-        """The same for machines."""
+        """Return everything as plain data."""
         named = {"extras": self.extras, "checks": self.checks}
         return {"version": deniable.__version__, **{key: [each._asdict() for each in found] for key, found in named.items()}}
 
 
 def looked_at() -> Installation:
-    """Look at this installation."""
+    """Check this installation."""
     works = [_python(), *(_tried(what, look) for what, look in LOOKS.items()), _java(), _device()]
     return Installation(works, [_extra(name, needs) for name, needs in packages().items()])
 
 
 def tell(machine: bool) -> int:
-    """Write everything to standard output, without the packages that draw tables, and return the exit status."""
+    """Print everything without the packages that draw tables, and return the exit status."""
     found = looked_at()
     if machine:
         lines = [json.dumps(found.fields(), indent=2)]
@@ -106,14 +106,14 @@ def _law() -> str:
     result = exact_audit(deniable.GRR(domain_size=3, epsilon=1.0))
     if not result.passed:
         raise RuntimeError("the audit of GRR failed: run deniable audit GRR")
-    return f"GRR at epsilon 1 was enumerated: really {result.epsilon:.6f}"
+    return f"GRR at epsilon 1, every report enumerated: actual epsilon {result.epsilon:.6f}"
 
 
 def _kernels() -> str:
     start = time.perf_counter()
     oracle = deniable.OUE(domain_size=16, epsilon=1.0)
     oracle.estimate(oracle.tally(oracle.privatize([3] * 1000)))
-    return f"compiled and run in {time.perf_counter() - start:.1f} s; later starts find them compiled"
+    return f"compiled and run in {time.perf_counter() - start:.1f} s; later starts reuse them"
 
 
 def _chart() -> str:
@@ -130,11 +130,11 @@ def _tried(what: str, look: Callable[[], str]) -> Diagnosis:
     try:
         return Diagnosis(what, FINE, look())
     except ImportError as error:
-        lacking = error if error.name else error.__cause__  # MissingExtra says in words what the error before it named
+        lacking = error if error.name else error.__cause__  # MissingExtra repeats in words what the error before it named
         name = str(getattr(lacking, "name", None) or "a package of deniable's")
         return Diagnosis(what, MISSING, f"no module named {name!r}", install_command(extra_of(name)))
-    except Exception as error:  # whatever it is: finding out is what this command is for
-        return Diagnosis(what, BROKEN, f"{type(error).__name__}: {error}", "install deniable anew, with the extra cli")
+    except Exception as error:  # any error: this command exists to find them
+        return Diagnosis(what, BROKEN, f"{type(error).__name__}: {error}", "reinstall deniable with the extra cli")
 
 
 def _java() -> Diagnosis:
@@ -142,10 +142,10 @@ def _java() -> Diagnosis:
     advice = f"only Spark needs it; on Debian and Ubuntu: apt-get install openjdk-{JAVA}-jre-headless"
     if found is None:
         return Diagnosis("Java", MISSING, "no java on the path", advice)
-    told = subprocess.run([found, "-version"], capture_output=True, text=True, check=False).stderr  # noqa: S603  # found on the path
-    number = re.search(r'version "(\d+)', told)
+    said = subprocess.run([found, "-version"], capture_output=True, text=True, check=False).stderr  # noqa: S603  # found on the path
+    number = re.search(r'version "(\d+)', said)
     fine = number is not None and int(number[1]) >= JAVA
-    return Diagnosis("Java", FINE if fine else MISSING, told.partition("\n")[0] or "says no version", "" if fine else advice)
+    return Diagnosis("Java", FINE if fine else MISSING, said.partition("\n")[0] or "no version shown", "" if fine else advice)
 
 
 def _device() -> Diagnosis:
@@ -155,5 +155,5 @@ def _device() -> Diagnosis:
         name: Any = device().cuda.runtime.getDeviceProperties(0)["name"]
     except (DeniableError, ModuleNotFoundError) as error:
         detail = str(error.received if isinstance(error, DeniableError) else error).lower()
-        return Diagnosis("graphics processor", MISSING, detail, "only counting of hashed reports gains from one")
-    return Diagnosis("graphics processor", FINE, name.decode())
+        return Diagnosis("GPU", MISSING, detail, "only counting hashed reports gets faster with one")
+    return Diagnosis("GPU", FINE, name.decode())

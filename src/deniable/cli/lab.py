@@ -1,4 +1,4 @@
-"""``deniable lab``: experiments with known populations, shipped ones and your own."""
+"""``deniable lab``: experiments on populations whose true answers are known, ours and your own."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from deniable.lab.experiment import Experiment
     from deniable.lab.results import Results
 
-lab = typer.Typer(no_args_is_help=True, help="Try mechanisms on populations whose truth is known.")
+lab = typer.Typer(no_args_is_help=True, help="Try mechanisms on populations whose true answers are known.")
 
 
 @lab.command("list")
 def list_experiments(json_output: Json = False) -> None:
-    """List the experiments that ship."""
+    """List the experiments that come with deniable."""
     from deniable.lab.experiments import shipped
 
     with working("reading the experiments"):
@@ -28,19 +28,21 @@ def list_experiments(json_output: Json = False) -> None:
     if json_output:
         print_json({"experiments": [_content(experiment) for experiment in known.values()]})
         return
-    caption = "what one found: deniable lab show NAME; to run it: deniable lab run NAME --out FOLDER"
+    caption = "its finding: deniable lab show NAME; to run it: deniable lab run NAME --out FOLDER"
     rows = table("Experiments", ("name", "question", "cells"), words=("question",), whole=("name",), caption=caption)
     for name, experiment in known.items():
         rows.add_row(name, experiment.question, f"{experiment.size:,}")
     out.print(rows)
 
 
-Which = Annotated[str, typer.Argument(metavar="EXPERIMENT", help="A shipped experiment, or a .toml file that declares your own.")]
+Which = Annotated[
+    str, typer.Argument(metavar="EXPERIMENT", help="An experiment by name (deniable lab list), or a .toml file with your own.")
+]
 
 
 @lab.command()
 def show(name: Which, json_output: Json = False) -> None:
-    """Show what an experiment asks, what it found and what it varies."""
+    """Show an experiment: its question, its finding, and what it varies."""
     experiment = _named(name)
     if json_output:
         print_json(_content(experiment))
@@ -61,25 +63,27 @@ def show(name: Which, json_output: Json = False) -> None:
 @lab.command()
 def run(
     name: Which,
-    folder: Annotated[Path, typer.Option("--out", help="Where results and chart go; run again to go on where it stopped.")],
-    repetitions: Annotated[int | None, typer.Option(help="How often each combination is repeated, instead of as declared.", min=1)] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A first look: two repetitions, the smallest crowd.")] = False,
-    workers: Annotated[int | None, typer.Option(help="How many processes; one on each core if left out.", min=1)] = None,
+    folder: Annotated[Path, typer.Option("--out", help="A folder for results and charts; run the command again to continue.")],
+    repetitions: Annotated[
+        int | None, typer.Option(help="How often to repeat each combination, instead of the number in the experiment.", min=1)
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Take a first look: two repetitions, the smallest crowd.")] = False,
+    workers: Annotated[int | None, typer.Option(help="How many processes; one per core if left out.", min=1)] = None,
     json_output: Json = False,
 ) -> None:
-    """Run an experiment: a Parquet file with every measurement, a chart, and the means in a table."""
+    """Run an experiment: writes every measurement to a Parquet file, draws a chart, and prints the means."""
     from deniable.lab.runner import results_path
     from deniable.lab.runner import run as run_experiment
 
     experiment = _named(name)
     experiment = experiment.quick() if quick else experiment
     experiment = experiment if repetitions is None else replace(experiment, repetitions=repetitions)
-    folder.mkdir(parents=True, exist_ok=True)  # first, so that a folder that cannot be written to costs no work
+    folder.mkdir(parents=True, exist_ok=True)  # first: a folder that cannot be written to should cost no work
     try:
         with progress_bar(experiment.name, quiet=json_output) as progress:
             results = run_experiment(experiment, folder, workers=workers, progress=progress)
     except KeyboardInterrupt:
-        remark("what is finished is kept: the same command goes on from there")
+        remark("Finished measurements are kept: run the same command to continue.")
         raise
     chart = folder / f"{experiment.name}.svg"
     files = [results_path(experiment, folder), chart]
@@ -90,8 +94,8 @@ def run(
             experiment.example().save(files[-1])
     if json_output:
         summary = [{name: _finite(cell) for name, cell in row.items()} for row in results.summary().to_dicts()]
-        told = {"cells": len(experiment.cells), "left_out": list(experiment.left_out), "summary": summary}
-        print_json(_content(experiment) | told | {"files": [str(file) for file in files]})
+        run_of = {"cells": len(experiment.cells), "left_out": list(experiment.left_out), "summary": summary}
+        print_json(_content(experiment) | run_of | {"files": [str(file) for file in files]})
         return
     _print(experiment, results)
     for reason in experiment.left_out:
@@ -101,7 +105,7 @@ def run(
 
 
 def _named(name: str) -> Experiment:
-    """The shipped experiment of a name, or the one that a file declares."""
+    """Return the experiment of a name or of a file."""
     from deniable.lab.declared import experiment_from_toml
     from deniable.lab.experiments import experiment as shipped_experiment
 
@@ -109,16 +113,18 @@ def _named(name: str) -> Experiment:
 
 
 def _print(experiment: Experiment, results: Results) -> None:
-    """The first metric, one table for each crowd; the file has the rest."""
+    """Print the first metric, one table per crowd; the file has the rest."""
     import polars as pl
 
     metric = experiment.metrics[0]
     summary = results.summary().filter(pl.col("metric") == metric)
     other = "n" if experiment.against == "epsilon" else "epsilon"
     for (population, fixed), rows in summary.group_by("population", other, maintain_order=True):
-        told = f"{other} = {fixed:,}" if other == "n" else f"{other} = {fixed:g}"
+        fixed_at = f"{other} = {fixed:,}" if other == "n" else f"{other} = {fixed:g}"
         places = rows[experiment.against].unique(maintain_order=True).to_list()
-        means_of = table(f"{metric} on {population}, {told}", (f"mechanism \\ {experiment.against}", *(f"{place:,}" for place in places)))
+        means_of = table(
+            f"{metric} on {population}, {fixed_at}", (f"mechanism \\ {experiment.against}", *(f"{place:,}" for place in places))
+        )
         for (mechanism,), line in rows.group_by("mechanism", maintain_order=True):
             means = dict(zip(line[experiment.against].to_list(), line["mean"].to_list(), strict=True))
             means_of.add_row(str(mechanism), *(_text(means.get(place)) for place in places))
@@ -142,7 +148,7 @@ def _content(experiment: Experiment) -> dict[str, Any]:
 
 
 def _finite(cell: Any) -> Any:
-    """JSON has no infinity: a mean that is none is left open."""
+    """Return a cell for JSON, which has no infinity."""
     return None if isinstance(cell, float) and not abs(cell) < float("inf") else cell
 
 

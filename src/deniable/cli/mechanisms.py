@@ -1,4 +1,4 @@
-"""Mechanisms by name, as options take them."""
+"""Mechanisms by name, for options."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ AUTO = Choice("auto")
 
 
 def oracle_for(choice: str, domain: Categories, epsilon: float, people: int) -> FrequencySpec:
-    """The mechanism that was named, or the one with the smallest predicted error among so many people."""
+    """Return the mechanism of a name; for auto, the one with the smallest predicted error for this many people."""
     from deniable.tasks.oracles import oracle_of  # heavy, and the help needs only the names
 
     return oracle_of(str(choice), domain, epsilon=epsilon, people=people)

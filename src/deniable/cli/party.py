@@ -1,4 +1,4 @@
-"""``deniable party``: take part in a secure sum with numbers that nobody else sees."""
+"""``deniable party``: contribute to a secure sum numbers that nobody else sees."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ if TYPE_CHECKING:
     from deniable.collect.sums.agreement import Agreement
 
 party = typer.Typer(no_args_is_help=True, help="Take part in a secure sum.")
-Folder = Annotated[Path, typer.Option(help="Where the party keeps its identity, and where it stands in each sum.")]
-Url = Annotated[str, typer.Option(help="The aggregator.")]
-Insecure = Annotated[bool, typer.Option("--insecure", help="Speak plain http, on a network that you trust.")]
+Folder = Annotated[Path, typer.Option(help="The party's folder, with its identity and its progress in each sum.")]
+Url = Annotated[str, typer.Option(help="The aggregator's address.")]
+Insecure = Annotated[bool, typer.Option("--insecure", help="Allow plain http, on a network that you trust.")]
 LARGEST = 1 << 26
-"""The most bytes that are read of an aggregator's answer."""
+"""The largest answer of an aggregator, in bytes."""
 ANSWER_SECONDS = 300.0
-"""How long one exchange with the aggregator may take in all; a message can be of 134 MB."""
+"""The longest exchange with the aggregator, in seconds; a message can have 134 MB."""
 
 
 @party.command()
 def keys(folder: Folder, json_output: Json = False) -> None:
-    """Make the party's identity and print its public key, which goes into the terms. Harmless if it is there."""
+    """Create the party's identity, and print its public key for the terms. Keeps an identity that exists."""
     with summing_extra("deniable party"):
         from deniable.collect.sums.party_folder import PartyFolder
     key = PartyFolder(folder).make_identity().hex()
     print_json({"key": key}) if json_output else typer.echo(key)
-    remark("Give these digits to whoever writes the terms.")
-    remark("Back up identity.json alone, never the folder. After any restore confirm no sum that was created before it,")
-    remark("and have the keys of a stream dealt anew: a party that forgot what it said could say something else.")
+    remark("Give this key to the person who writes the terms.")
+    remark("Back up identity.json alone, never the folder. After a restore, confirm no sum that was created before it,")
+    remark("and have the dealer generate new stream keys: a party that lost its state could send a different message.")
 
 
 @party.command()
 def terms(url: Url, insecure: Insecure = False, json_output: Json = False) -> None:
-    """Show the terms of an aggregator's sum with their id, and what is promised: read them before you confirm them."""
+    """Show the terms of an aggregator's sum, their id, and the privacy promise: read them before you confirm."""
     with summing_extra("deniable party"):
         from deniable.client.transport import HTTPTransport
         from deniable.collect.sums.agreement import described
@@ -67,17 +67,19 @@ def run(
     folder: Folder,
     url: Url,
     sum_: Annotated[
-        str, typer.Option("--sum", help="The id of the terms, which confirms them; without it they are shown, and that is all.")
+        str, typer.Option("--sum", help="The id of the terms, which confirms them; without it the command only shows them.")
     ] = "",
-    numbers: Annotated[Path | None, typer.Option(help="The party's numbers, .csv or .json; not read again once it has begun.")] = None,
-    secret: Annotated[Path | None, typer.Option(help="Its file of a dealer: a decryptor's, or that of a party of a stream.")] = None,
-    patience: Annotated[float, typer.Option(help="Seconds to try without an answer before giving up for now.")] = 3_600.0,
+    numbers: Annotated[Path | None, typer.Option(help="The party's numbers as .csv or .json; read once, at the start.")] = None,
+    secret: Annotated[
+        Path | None, typer.Option(help="Secret file from the dealer (for decryptors and for parties of a stream sum).")
+    ] = None,
+    patience: Annotated[float, typer.Option(help="Seconds to retry without an answer before giving up.")] = 3_600.0,
     insecure: Insecure = False,
     json_output: Json = False,
 ) -> None:
-    """Take part: adds the party's share of the noise, hides the numbers, and stays until the sum is over; or opens it, as a decryptor.
+    """Take part: add this party's noise, hide its numbers, and stay until the sum is complete; or help open it, as a decryptor.
 
-    It can be killed at any time: the same command goes on where it stopped. Exit status 2: it is not in the sum, or there is none.
+    You can kill it at any time: run the same command again, and it continues. Exit status 2: no sum, or one without this party.
     """
     with summing_extra("deniable party"):
         from deniable.client.transport import HTTPTransport
@@ -89,7 +91,7 @@ def run(
         from deniable.collect.sums.party_folder import PartyFolder, read_private
         from deniable.collect.tasks.spans import until
 
-    clock_of(os.environ)  # tests may have named a point at which this dies
+    clock_of(os.environ)  # tests may name a point at which this process dies
     kept = PartyFolder(folder)
     transport = HTTPTransport(url, timeout=ANSWER_SECONDS, insecure=insecure, largest=LARGEST)
     identity = kept.identity()
@@ -103,16 +105,19 @@ def run(
 
         def read() -> list[float]:
             if numbers is None:
-                raise ParameterError("--numbers", "nothing", allowed="a file", fix="this party has not begun yet: give its numbers")
+                raise ParameterError("--numbers", "nothing", allowed="a file", fix="pass this party's numbers: it has not sent any yet")
             return read_numbers(numbers, agreement)
 
         end = take_part(kept, way, read, say=remark)
     if end != OPENED:
         standing = kept.standing(agreement.id)
         spent = standing is not None and standing.spent
-        fix = {LOST: "its numbers are not in the sum", LATE: "its numbers are in the sum, which goes on without it"}
-        again = "it may have been opened all the same, so its epsilon is spent: begin a new sum" if spent else "begin a new sum"
-        raise ProtocolError("sum", end, allowed="a sum that was opened", fix=fix.get(end, again))
+        fix = {
+            LOST: "begin a new sum: its numbers are not in this one",
+            LATE: "wait for the result: its numbers are in the sum, which goes on without it",
+        }
+        again = "begin a new sum" + (": this one may have been opened all the same, so its epsilon is spent" if spent else "")
+        raise ProtocolError("sum", end, allowed="a complete sum", fix=fix.get(end, again))
     if json_output:
         print_json({"sum": agreement.id.hex(), "name": agreement.name, "state": end})
         return
@@ -131,7 +136,7 @@ def _show_terms(agreement: Agreement, say: Callable[[str], None]) -> None:
 
 @party.command()
 def sums(folder: Folder, json_output: Json = False) -> None:
-    """Show the sums that this party took part in, and what they cost, opened or not, once its vector was sent: epsilons add up."""
+    """Show the sums that this party took part in and what each cost. A sum costs epsilon once the vector is sent; epsilons add up."""
     with summing_extra("deniable party"):
         from deniable.collect.sums.party_folder import PartyFolder
 

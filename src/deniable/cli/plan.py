@@ -1,4 +1,4 @@
-"""``deniable plan``: what would a survey tell, of counts or of a mean, and what would it cost, before anyone is asked?"""
+"""``deniable plan``: what a survey of counts or of a mean would show, and what it would cost, before you ask anyone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from deniable.tasks.plan import Plan
 
 Shown = tuple[dict[str, str], str]
-"""Some columns of a plan with their heads, and what to read below them."""
+"""Some columns of a plan with their heads, and the text below them."""
 plan = typer.Typer(invoke_without_command=True, subcommand_metavar="")
 TELLS = {
     "value": "mechanism",
@@ -34,8 +34,8 @@ COSTS = {
     "device": "random\nwords",
     "server": "server\nseconds",
     "guess": "best\nguess",
-    "influence": "one\nliar",
-    "liars": "1 % of\nliars",
+    "influence": "one\nfalse",
+    "liars": "1 %\nfalse",
 }
 MEAN_TELLS = {
     "value": "mechanism",
@@ -45,21 +45,21 @@ MEAN_TELLS = {
     "people": "people\nneeded",
     "epsilon": "epsilon\nneeded",
 }
-MEAN_COSTS = {"value": "mechanism", "bits": "bits", "influence": "one\nreport", "liars": "1 % of\nliars"}
+MEAN_COSTS = {"value": "mechanism", "bits": "bits", "influence": "one\nreport", "liars": "1 %\nfalse"}
 
 
 @plan.callback()
 def frequencies(
     context: typer.Context,
-    domain_size: Annotated[int | None, typer.Option(help="The number of values that are counted.")] = None,
+    domain_size: Annotated[int | None, typer.Option(help="How many different answers there are.")] = None,
     epsilon: Epsilon = 1.0,
     people: People = 100_000,
-    error: Annotated[float | None, typer.Option(help="The standard error of a share to aim at, 0.001 for instance.")] = None,
-    mechanism: Annotated[list[Mechanism] | None, typer.Option(help="A mechanism; say it again for more; all if left out.")] = None,
+    error: Annotated[float | None, typer.Option(help="The standard error of a share to aim at, such as 0.001.")] = None,
+    mechanism: Annotated[list[Mechanism] | None, typer.Option(help="A mechanism; repeat it for more; all if left out.")] = None,
     chart: Chart = None,
     json_output: Json = False,
 ) -> None:
-    """Compare the mechanisms for counting before any data is collected: errors, people needed, costs, and what liars can do."""
+    """Compare mechanisms for counting before you collect data: errors, people needed, costs, and the effect of false reports."""
     from deniable.core.chart import check_ending
     from deniable.tasks.plan import plan as frequency_plan
 
@@ -68,7 +68,7 @@ def frequencies(
     if chart is not None:
         check_ending(chart)
     if domain_size is None:
-        fix = "as in: deniable plan --domain-size 1000; for a number: deniable plan mean"
+        fix = "pass it, as in deniable plan --domain-size 1000; for a number: deniable plan mean"
         raise ParameterError("--domain-size", None, allowed="how many answers are possible, from 2 on", fix=fix)
     names = [str(name) for name in mechanism] if mechanism else None
     with working("comparing mechanisms"):
@@ -76,34 +76,34 @@ def frequencies(
         if chart is not None:
             found.chart().save(chart)
     given = {"domain_size": domain_size, "epsilon": epsilon, "people": people, "error": error}
-    told = "±: standard error of a count, of a share; smallest share that is told from zero half of the time"
-    cost = "one liar moves a count by so many people; 1 % of liars raise a share by so much"
-    _show(found, given, (TELLS, told), (COSTS, cost), json_output)
+    legend = "±: standard error of a count, of a share; smallest share: detected half of the time"
+    cost = "one false report moves a count by this many people; 1 % false reports raise a share by this much"
+    _show(found, given, (TELLS, legend), (COSTS, cost), json_output)
 
 
 @plan.command()
 def mean(
-    low: Annotated[str, typer.Option(help="The smallest number that may be answered; or a date or time, as in 2026-01-31.")] = "0",
-    high: Annotated[str, typer.Option(help="The largest.")] = "1",
+    low: Annotated[str, typer.Option(help="The smallest possible answer: a number, or a date or time such as 2026-01-31.")] = "0",
+    high: Annotated[str, typer.Option(help="The largest possible answer.")] = "1",
     epsilon: Epsilon = 1.0,
     people: People = 100_000,
     error: Annotated[float | None, typer.Option(help="The standard error of the mean to aim at; in seconds for dates and times.")] = None,
     json_output: Json = False,
 ) -> None:
-    """Compare the mechanisms for the mean of a number, and a trusted curator, before any data is collected."""
+    """Compare mechanisms for the mean of a number with a trusted curator, before you collect data."""
     from deniable.tasks.plan import plan_mean
 
     ends = read_bound("--low", low), read_bound("--high", high)
     with working("comparing mechanisms"):
         found = plan_mean(low=ends[0], high=ends[1], epsilon=epsilon, n=people, error=error)
     given = {"low": low, "high": high, "epsilon": epsilon, "people": people, "error": error}
-    told = "±: standard error, at worst; times central: so many times as large as with a trusted curator"
-    cost = "one report can lie so far from the middle; 1 % of liars move the mean by so much"
-    _show(found, given, (MEAN_TELLS, told), (MEAN_COSTS, cost), json_output)
+    legend = "±: standard error at worst; times central: how many times as large as with a trusted curator"
+    cost = "one report: how far from the middle it can be; 1 % false reports move the mean by this much"
+    _show(found, given, (MEAN_TELLS, legend), (MEAN_COSTS, cost), json_output)
 
 
 def read_bound(name: str, text: str) -> Any:
-    """A number, exactly as it is written, or a point in time."""
+    """Return a number, exactly as written, or a point in time."""
     for read in (Fraction, datetime.fromisoformat):
         try:
             return read(text)
@@ -113,7 +113,7 @@ def read_bound(name: str, text: str) -> Any:
 
 
 def _show(found: Plan, given: dict[str, Any], tells: Shown, costs: Shown, json_output: bool) -> None:
-    """Print a plan as JSON, or as a table of what mechanisms tell and one of what they cost."""
+    """Print a plan as JSON, or as a table of errors and one of costs."""
     judgement = found.verdict.to_json()
     if json_output:
         rows = [{"mechanism": row.pop("value"), **row} for row in found.to_arrow().to_pylist()]

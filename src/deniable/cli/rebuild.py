@@ -1,4 +1,4 @@
-"""``deniable rebuild``: count everything again from the reports, and compare with what was counted."""
+"""``deniable rebuild``: recount all reports, and compare with the stored counts."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ GOOD = ("same", "open", "dropped", "repaired")
 
 def rebuild(
     store: StoreAddress,
-    repair: Annotated[bool, typer.Option("--repair", help="Replace counts that differ by what the reports say.")] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="Replace counts that differ with the recount.")] = False,
     json_output: Json = False,
 ) -> None:
-    """Recompute every sealed count from the reports that were kept, and compare to the byte.
+    """Recount every closed period from its reports, and compare to the byte.
 
-    The exit status is 1 if one differs or its reports are damaged. An embedded store must not be in use by a collector.
+    The exit status is 1 if a count differs or its reports are damaged. Stop the collector first if its store is a folder.
     """
     with server_extra("deniable rebuild"):
         from deniable.collect.clock import clock_of
@@ -36,7 +36,7 @@ def rebuild(
         collector = Collector(opened, clock=clock)
         total = len(opened.buckets())
         found = []
-        with progress_bar("rebuilding", quiet=json_output) as progress:
+        with progress_bar("recounting", quiet=json_output) as progress:
             for bucket, result in opened.rebuild(collector.questions, repair=repair):
                 found.append({"task": bucket.task.hex(), "period": bucket.number, "result": result})
                 progress(len(found), total)
@@ -45,7 +45,7 @@ def rebuild(
     if json_output:
         print_json({"buckets": found})
     else:
-        rows = table("Counted again", ("task", "period", "result"), words=("result",), whole=("task",))
+        rows = table("Recount", ("task", "period", "result"), words=("result",), whole=("task",))
         for row in found:
             rows.add_row(str(row["task"])[:12], str(row["period"]), str(row["result"]))
         out.print(rows)

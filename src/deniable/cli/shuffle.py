@@ -1,4 +1,4 @@
-"""``deniable shuffle``: run a shuffler, and keep its keys."""
+"""``deniable shuffle``: run a shuffler, and manage its keys."""
 
 from __future__ import annotations
 
@@ -25,42 +25,42 @@ if TYPE_CHECKING:
 
 DAY = 86_400
 shuffle = typer.Typer(invoke_without_command=True)
-keys = typer.Typer(no_args_is_help=True, help="Make, show and replace a shuffler's keys.")
+keys = typer.Typer(no_args_is_help=True, help="Create, show and replace a shuffler's keys.")
 shuffle.add_typer(keys, name="keys")
 Folder = Annotated[Path, typer.Option(help="The shuffler's folder.")]
-Days = Annotated[float, typer.Option(help="How long a new key is good for.")]
+Days = Annotated[float, typer.Option(help="Days that a new key is valid.")]
 
 
 @shuffle.callback()
 def run(
     context: typer.Context,
-    folder: Annotated[Path | None, typer.Option(help="Where it keeps its keys and what it holds.")] = None,
-    task: Annotated[list[str] | None, typer.Option(help="A task that it serves, by its id; say it again for more.")] = None,
-    collector: Annotated[str, typer.Option(help="The collector of these tasks.")] = "",
-    following: Annotated[str, typer.Option("--next", help="The next shuffler, if not at the address that the task has.")] = "",
+    folder: Annotated[Path | None, typer.Option(help="The shuffler's folder, with its keys and pending reports.")] = None,
+    task: Annotated[list[str] | None, typer.Option(help="A task to serve, by id; repeat it for more.")] = None,
+    collector: Annotated[str, typer.Option(help="The address of these tasks' collector.")] = "",
+    following: Annotated[str, typer.Option("--next", help="The next shuffler's address, if it is not the one in the task.")] = "",
     host: Host = "127.0.0.1",
     port: Port = 8001,
     certificate: Certificate = "",
     key_file: KeyFile = "",
     behind_proxy: BehindProxy = False,
     batch: Annotated[
-        int, typer.Option(help="Seals that go at once while a period is open; 0: 16,384, or the minimum if that is more.")
+        int, typer.Option(help="Sealed reports per batch while a period is open; 0 means 16,384, or the minimum if it is larger.")
     ] = 0,
-    pad: Annotated[int, typer.Option(help="Fill batches with dummies to a multiple of this; for the last shuffler.")] = 1,
-    key_days: Annotated[float, typer.Option(help="How long a key is good for; a new one is made at half of that.")] = 30.0,
+    pad: Annotated[int, typer.Option(help="Fill batches with dummies to a multiple of this (last shuffler only).")] = 1,
+    key_days: Annotated[float, typer.Option(help="Days that a key is valid; a new one is created halfway.")] = 30.0,
     grace_days: Annotated[
-        float, typer.Option(help="How long after its end a key still opens; 0: 7, or the longest period and its late reports.")
+        float, typer.Option(help="Days after its end that a key still decrypts; 0 means 7, or the longest period with its late reports.")
     ] = 0.0,
-    workers: Annotated[int, typer.Option(help="Processes that open seals; 0: one for each core.")] = 0,
-    tend_seconds: Annotated[float, typer.Option(help="How often to look whether a batch may go.")] = 1.0,
-    insecure: Annotated[bool, typer.Option("--insecure", help="Pass on over plain http, on a network that you trust.")] = False,
-    metrics_port: Annotated[int, typer.Option(help="Figures for Prometheus on this port, for this machine alone; 0: none.")] = 0,
+    workers: Annotated[int, typer.Option(help="Processes that decrypt reports; 0 means one per core.")] = 0,
+    tend_seconds: Annotated[float, typer.Option(help="Seconds between checks whether a batch can be sent.")] = 1.0,
+    insecure: Annotated[bool, typer.Option("--insecure", help="Allow plain http to the next server, on a network that you trust.")] = False,
+    metrics_port: Annotated[int, typer.Option(help="Serve metrics for Prometheus on this port, for this machine only; 0 means none.")] = 0,
     log_level: LogLevel = "info",
 ) -> None:
-    """Run a shuffler until it is told to stop (SIGTERM, or Ctrl-C); prints its address once it is ready.
+    """Run a shuffler until you stop it (SIGTERM or Ctrl-C); it prints its address when it is ready.
 
-    It must not be run by whoever runs the collector: together they know who sent what. The task names the shuffler's identity, so make
-    the keys first (deniable shuffle keys create) and give the identity to whoever publishes the task.
+    The collector's operator must not run it: together they would know who sent what. The task names the shuffler's identity, so create
+    the keys first (deniable shuffle keys create), and give the identity to the person who publishes the task.
     """
     if context.invoked_subcommand is not None:
         return
@@ -75,12 +75,12 @@ def run(
         from deniable.core.stream import cores
 
     if folder is None or not collector:
-        raise ParameterError("--folder, --collector", "nothing", allowed="both", fix="see: deniable shuffle --help")
-    _check_folder(folder)  # the task names the identity that was made there; a misspelled folder would get a new one
+        raise ParameterError("--folder, --collector", None, allowed="both", fix="pass both; see: deniable shuffle --help")
+    _check_folder(folder)  # the task names the identity in there; a misspelled folder would get a new one
     if not 0 <= workers <= 1024:
-        raise ParameterError("--workers", workers, allowed="from 0 to 1024", fix="0 takes one for each core")
+        raise ParameterError("--workers", workers, allowed="from 0 to 1024", fix="pass 0 for one per core")
     if not 0 <= metrics_port < 1 << 16:
-        raise ParameterError("--metrics-port", metrics_port, allowed="a port, or 0", fix="0 serves no figures")
+        raise ParameterError("--metrics-port", metrics_port, allowed="a port, or 0", fix="pass 0 to serve no metrics")
     plan = ShufflerPlan(
         folder=folder,
         tasks=tuple(_identity(text) for text in task or ()),
@@ -115,19 +115,19 @@ def run(
 
 @keys.command()
 def create(folder: Folder, key_days: Days = 30.0, json_output: Json = False) -> None:
-    """Make the identity and a first key, and print the identity: it goes into the task file. Harmless if they are there."""
+    """Create the identity and a first key, and print the identity for the task file. Keeps keys that exist."""
     with _changing(folder) as ring:
         lifetime = _seconds("--key-days", key_days)
-        if not ring.pairs:  # the shuffler looks after them from then on: it alone knows how long each is needed
+        if not ring.pairs:  # from then on the shuffler manages them: it alone knows how long each is needed
             ring.rotate(time.time(), lifetime)
         identity = ring.identity.hex()
     print_json({"identity": identity}) if json_output else typer.echo(identity)
-    remark("Give these digits to whoever publishes the task; keep a copy of the folder's keys.json in a safe place.")
+    remark("Give this identity to the person who publishes the task; keep a safe copy of the folder's keys.json.")
 
 
 @keys.command()
 def show(folder: Folder, json_output: Json = False) -> None:
-    """Show the identity, and the keys that are announced or still kept. Private halves are never shown."""
+    """Show the identity and the keys that are announced or still kept, never their private halves."""
     _check_folder(folder)
     with server_extra("deniable shuffle"):
         from deniable.sealing.keys import KeyRing
@@ -150,34 +150,39 @@ def show(folder: Folder, json_output: Json = False) -> None:
 def rotate(
     folder: Folder,
     key_days: Days = 30.0,
-    withdraw: Annotated[bool, typer.Option("--withdraw", help="Announce the keys so far no more, as after a suspicion.")] = False,
+    withdraw: Annotated[bool, typer.Option("--withdraw", help="Stop announcing the old keys, for example after a suspected leak.")] = False,
     json_output: Json = False,
 ) -> None:
-    """Make a new key now. A running shuffler does so by itself before a key ends, and must be stopped for this.
+    """Create a new key now. Stop the shuffler first; while it runs, it creates keys automatically before one ends.
 
-    Devices go on with the keys so far until those end. After a suspicion add --withdraw: then they are no longer announced, and within a
-    day no device seals for them. They still open what was sealed before. A period that is open is split into two crowds by it.
+    Devices keep using the old keys until those end. If you suspect a leak, add --withdraw: the old keys are no longer announced, and
+    within a day no device uses them. They still decrypt earlier reports. An open period is split into two crowds.
     """
-    _check_folder(folder)  # keys of a misspelled folder would be new ones of a new identity, and the old ones go on
+    _check_folder(folder)  # a misspelled folder would get a new identity, and the old keys would go on
     with _changing(folder) as ring:
         pair = ring.rotate(time.time(), _seconds("--key-days", key_days), withdraw=withdraw)
         withdrawn = sorted(key.hex() for key in ring.withdrawn) if withdraw else []
     if json_output:
         print_json({"id": pair.id.hex(), "end": pair.end, "withdrawn": withdrawn})
         return
-    tell(f"made key {pair.id.hex()}, good until {_day(pair.end)}")
+    tell(f"created key {pair.id.hex()}, valid until {_day(pair.end)}")
     if withdraw:
         tell(f"withdrawn: {', '.join(withdrawn) or 'nothing'}")
 
 
 def _check_folder(folder: Path) -> None:
     if not (folder / "keys.json").exists():
-        raise ParameterError("--folder", str(folder), allowed="a shuffler's folder", fix="run: deniable shuffle keys create")
+        raise ParameterError(
+            "--folder",
+            str(folder),
+            allowed="a shuffler's folder",
+            fix=f"check the path, or run: deniable shuffle keys create --folder {folder}",
+        )
 
 
 @contextmanager
 def _changing(folder: Path) -> Iterator[KeyRing]:
-    """The keys, while no shuffler runs: two writers would lose each other's."""
+    """Open the keys while no shuffler runs: two writers would overwrite each other's."""
     with server_extra("deniable shuffle"):
         from deniable.collect.storage.files import DISK, hold
         from deniable.sealing.keys import KeyRing
@@ -190,9 +195,9 @@ def _changing(folder: Path) -> Iterator[KeyRing]:
 
 
 def _seconds(option: str, days: float, *, least: int = 1) -> int:
-    """Days in seconds; ParameterError if they are none."""
-    if not least <= days * DAY <= 366 * DAY:  # not a number is neither
-        raise ParameterError(option, days, allowed=f"from {least} seconds to 366 days", fix="as in 30, or 0.5 for twelve hours")
+    """Return days in seconds; raise ParameterError if they are out of range."""
+    if not least <= days * DAY <= 366 * DAY:  # false for nan, too
+        raise ParameterError(option, days, allowed="up to 366 days", fix="write a number of days, such as 30, or 0.5 for twelve hours")
     return int(days * DAY)
 
 

@@ -1,4 +1,4 @@
-"""``deniable simulate``: what would a private survey have said about a column you already have?"""
+"""``deniable simulate``: what a private survey would show about a column that you have."""
 
 from __future__ import annotations
 
@@ -14,29 +14,26 @@ from deniable.cli.options import Chart, Epsilon, Json
 from deniable.contract.domain import Categories
 from deniable.contract.question import Question
 from deniable.contract.survey import Survey
-from deniable.errors import DomainError, ParameterError, shorten
+from deniable.errors import DomainError, ParameterError, one_of
 
 if TYPE_CHECKING:
     import polars as pl
-
-MOST = 400
-"""So many characters of a file's column names are shown."""
 
 
 def simulate(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A CSV or Parquet file, one row per person.", exists=True, dir_okay=False)],
     column: Annotated[str, typer.Option(help="The column to ask about.")],
     epsilon: Epsilon = 1.0,
-    mechanism: Annotated[Choice, typer.Option(help="The mechanism; auto picks one for the domain and the number of rows.")] = AUTO,
+    mechanism: Annotated[Choice, typer.Option(help="The mechanism; auto chooses one for the answers and the number of rows.")] = AUTO,
     top: Annotated[int, typer.Option(help="How many values to show.", min=1)] = 20,
-    drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows without an answer, and say how many.")] = False,
+    drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows without an answer, and show how many.")] = False,
     chart: Chart = None,
     json_output: Json = False,
 ) -> None:
-    """Randomize a column as if each row were a person, and estimate it back: truth, estimate and interval.
+    """Randomize a column as if each row were a person, then estimate it: truth, estimate and interval.
 
-    The column's own distinct values, as text, are taken as the list of answers. In a real survey that list must be fixed
-    beforehand: otherwise it tells that somebody holds each value on it.
+    The column's distinct values, as text, are the list of answers. In a real survey, write that list before you ask: a list taken
+    from the data reveals that somebody gave each answer on it.
     """
     from deniable.collect.analysis.presentation import table_text
     from deniable.core.chart import check_ending
@@ -48,10 +45,10 @@ def simulate(
         counted = values.value_counts(name="people of a value")
     truth: dict[Any, int] = dict(zip(counted[values.name].to_list(), counted["people of a value"].to_list(), strict=True))
     if len(truth) < 2:
-        raise DomainError(column, f"{len(truth)} different values", allowed="two or more", fix="there is nothing to tell apart")
-    if 2 * len(truth) > len(values):
-        remark(f"{len(truth):,} different answers among {len(values):,} people: nearly everyone is alone with theirs, and will drown.")
+        raise DomainError(column, f"{len(truth)} different values", allowed="two or more", fix="choose a column with different answers")
     spec = oracle_for(mechanism, Categories(*sorted(truth)), epsilon, len(values))
+    if 2 * len(truth) > len(values):
+        remark(f"{len(truth):,} different answers from {len(values):,} people: with so few people per answer, the noise drowns them.")
     survey = Survey((Question(name=column, spec=spec),))
     with progress_bar("randomizing and counting", quiet=json_output) as progress:
         estimate = survey.run(values.to_arrow(), progress=progress)[column].top(top)
@@ -64,15 +61,15 @@ def simulate(
         print_json(content | {"truth": held, "estimate": estimate.to_json(), "statement": statement})
     else:
         (first, *others), lines, remarks = table_text(estimate, top)
-        beside = [[line[0], f"{held[place]:,}", *line[1:]] for place, line in zip(estimate.order(), lines, strict=True)]
-        print_table(column, [first, "truth", *others], beside, remarks)
+        rows = [[line[0], f"{held[place]:,}", *line[1:]] for place, line in zip(estimate.order(), lines, strict=True)]
+        print_table(column, [first, "truth", *others], rows, remarks)
         if missing:
             tell(f"{missing:,} rows without an answer were left out.")
         tell(statement)
 
 
 def _read(file: Path, column: str, drop_missing: bool) -> tuple[pl.Series, int]:
-    """The column as text, exactly as it stands, and how many rows were left out."""
+    """Return the column as text, unchanged, and how many rows were left out."""
     import polars as pl
 
     try:
@@ -83,20 +80,22 @@ def _read(file: Path, column: str, drop_missing: bool) -> tuple[pl.Series, int]:
             names = list(pl.read_parquet_schema(file))
             table = pl.read_parquet(file, columns=[column]) if column in names else None
         else:
-            raise ParameterError("file", str(file), allowed="a .csv or .parquet file", fix="convert it first")
+            raise ParameterError("file", str(file), allowed="a .csv or .parquet file", fix="convert it to one of these")
         if table is None:
-            raise ParameterError(
-                "column", column, allowed=f"one of {shorten(names, MOST)}", fix="check the spelling, and that commas separate columns"
-            )
+            raise ParameterError("column", column, allowed=one_of(names), fix="check the spelling, and that commas separate the columns")
         values = table[column]
         if values.dtype.is_float():
             values = values.fill_nan(None)
         values = values.cast(pl.String)
     except pl.exceptions.PolarsError as error:
-        raise ParameterError("file", str(file), allowed="a table with a column of plain values", fix=str(error).splitlines()[0]) from error
+        raise ParameterError(
+            "file", str(file), allowed="a table with a column of plain values", fix=f"fix the file: {str(error).splitlines()[0]}"
+        ) from error
     missing = values.null_count()
     if missing and not drop_missing:
         row = values.is_null().arg_max()
         where = f"{column}, row {int(row or 0) + 1} of {len(values)}"
-        raise DomainError(where, None, allowed="an answer in every row", fix=f"{missing} are missing: fill them, or pass --drop-missing")
+        raise DomainError(
+            where, None, allowed="an answer in every row", fix=f"fill in missing answers ({missing:,}), or pass --drop-missing"
+        )
     return values.drop_nulls(), missing

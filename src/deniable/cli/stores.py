@@ -1,4 +1,4 @@
-"""A collector's store, as the commands beside the collector find it."""
+"""A collector's store, for commands that open it themselves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def open_catalog(address: str, *, new: bool = False) -> Iterator[Catalog]:
-    """The database of a store; only if it may be ``new`` is its place made, if it can be: a misspelled path is no empty store."""
+    """Open the database of a store. Only if it may be ``new`` is its folder created: a misspelled path is no empty store."""
     backend = _backend(address)
     if not (new and address and backend.make()):
         check_store(address)
@@ -30,13 +30,13 @@ def open_catalog(address: str, *, new: bool = False) -> Iterator[Catalog]:
 
 
 def check_store(address: str) -> None:
-    """Refuse what is no store, before anything is made of it."""
+    """Raise unless this is a store, before anything is created."""
     backend = _backend(address)
     with waiting("the database", _patience()) if backend.remote else nullcontext():
         there = backend.exists()
     if not there:
-        fix = "check the path, or make it with: deniable serve, or deniable token add"
-        raise ParameterError("--store", backend.shown, allowed="the folder of a collector's store, or a postgresql:// address", fix=fix)
+        fix = "check the path, or create the store: deniable serve, or deniable token add"
+        raise ParameterError("--store", backend.shown, allowed="a collector's store: a folder or a postgresql:// address", fix=fix)
 
 
 def _backend(address: str) -> Backend:

@@ -1,4 +1,4 @@
-"""``deniable tally``: count what devices have posted in open folders, or a dataset of reports, without a collector."""
+"""``deniable tally``: count the reports in open folders or in a dataset, without a collector."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from deniable.core.tally import Tally
 
 NAMED = 5
-"""How many files are named of each kind that was not counted; --json names all."""
+"""How many files to name per reason for refusing them; --json names all."""
 
 
 def tally(
@@ -33,39 +33,39 @@ def tally(
         typer.Argument(metavar="REPORTS", help="Open folders; or one dataset: a folder, pattern or URL of Parquet or Arrow files."),
     ],
     task: Annotated[
-        Path | None, typer.Option(help="The task and its signature, as its collector serves them: /v1/tasks/ID. A dataset may do without.")
+        Path | None,
+        typer.Option(help="The task and its signature, as its collector serves them under /v1/tasks/ID; optional for a dataset."),
     ] = None,
     period: Period = "all",
     stratum: Strata = None,
     candidates: CandidateFile = None,
     top: Top = 20,
-    images: Annotated[Path | None, typer.Option("--out", help="A new folder for the tallies, byte for byte as a collector's.")] = None,
+    images: Annotated[Path | None, typer.Option("--out", help="A new folder for the tallies, byte for byte those of a collector.")] = None,
     resume: Annotated[
-        Path | None, typer.Option(help="A folder that keeps what is counted of a dataset; after a crash, say the same.")
+        Path | None, typer.Option(help="A folder for progress on a dataset; after a crash, run the same command again.")
     ] = None,
     json_output: Json = False,
 ) -> None:
-    """Count reports without a server, and say what they tell: those that devices posted in the open, or those in the files of a dataset.
+    """Count reports without a server, and show the estimates: reports that devices posted in open folders, or files of a dataset.
 
-    Whoever counts the same files gets the same tallies, to the byte. In open folders, what several of them have counts once, and files that
-    do not count are named, with the reason. In a dataset, a file that is not right is an error; without a task it is counted as a whole,
-    by the spec that its files name.
+    The same files give the same tallies, to the byte. A report in several open folders counts once, and refused files are listed with
+    the reason. In a dataset, an invalid file is an error; without a task, all its reports are counted, using the spec in its files.
 
-    The exit status is 4 if there are fewer reports than the task shows.
+    The exit status is 4 with fewer reports than the task's minimum batch.
     """
     files = [where for where in reports if is_dataset(where)]
     if files and len(reports) > 1:
-        fix = "reports in files have no ids: what two datasets have would count twice"
+        fix = "count them one by one: reports in files have no ids, so shared ones would count twice"
         raise ParameterError("reports", reports, allowed="one dataset, or open folders", fix=fix)
     if images is not None and images.exists():
-        raise ParameterError("--out", str(images), allowed="a new folder", fix="nothing is ever overwritten")
+        raise ParameterError("--out", str(images), allowed="a new folder", fix="choose another one: nothing is overwritten")
     if resume is not None and not files:
-        raise ParameterError("--resume", str(resume), allowed="a dataset", fix="open folders are counted at once: leave it out")
+        raise ParameterError("--resume", str(resume), allowed="a dataset", fix="leave it out: open folders are counted in one go")
     task = published_task(reports[0]) if files and task is None else task
     if task is None and (not files or period != "all" or stratum):
-        raise ParameterError("--task", None, allowed="a task", fix="name it: it says what people were asked, and when")
+        raise ParameterError("--task", None, allowed="a task", fix="save it from the collector (/v1/tasks/ID), and pass the file")
     if task is not None and candidates is not None:
-        raise ParameterError("--candidates", str(candidates), allowed="none beside a task, which has its own", fix="leave it out")
+        raise ParameterError("--candidates", str(candidates), allowed="no list, since the task has its own", fix="leave it out")
     selected = period, read_labels(stratum)
     with progress_bar("counting reports", quiet=json_output) if files else working("counting reports") as progress:
         counted = (
@@ -92,12 +92,12 @@ def _tell(counted: CountedReports, top: int) -> None:
     if counted.estimate is not None:
         print_answer(counted.estimate, top)
     elif counted.task is not None:
-        tell(f"fewer than the {counted.task.minimum_batch:,} reports of a question from which on anything is shown")
+        tell(f"nothing to show: below the minimum batch of {counted.task.minimum_batch:,} reports")
 
 
 @dataclass(frozen=True)
 class CountedReports:
-    """Tallies by period, question and stratum, or one of all; the estimate is None where they are fewer than the task shows."""
+    """Tallies by period, question and stratum, or one total; the estimate is None below the task's minimum batch."""
 
     tallies: Mapping[tuple[int, ...], Tally]
     estimate: dict[str, Any] | None
@@ -106,11 +106,11 @@ class CountedReports:
 
     @property
     def reports(self) -> int:
-        """How many reports were counted."""
+        """Return how many reports were counted."""
         return sum(tally.n for tally in self.tallies.values())
 
     def to_json(self) -> dict[str, Any]:
-        """All of it as plain data; a tally by the SHA-256 of its image. By hand: tallies are shown here, and travel as images."""
+        """Return everything as plain data, with the SHA-256 of each tally's image. By hand: tallies travel as images."""
         rows = [
             dict(zip(("period", "question", "stratum"), address, strict=False))
             | {"reports": tally.n, "tally": hashlib.sha256(tally.to_bytes()).hexdigest()}
@@ -120,14 +120,14 @@ class CountedReports:
         return {"task": task, "reports": self.reports, "tallies": rows, "refused": dict(self.refused), "estimate": self.estimate}
 
     def write(self, folder: Path) -> None:
-        """The images of the tallies, in a new folder."""
+        """Write the images of the tallies into a new folder."""
         folder.mkdir(parents=True)
         for address, tally in self.tallies.items():
             (folder / f"{'-'.join(map(str, address)) or 'all'}{ENDING}").write_bytes(tally.to_bytes())
 
 
 def is_dataset(where: str) -> bool:
-    """Whether files of rows are meant, and not a folder that devices post into."""
+    """Return whether ``where`` names files of rows, and not a folder that devices post into."""
     from deniable.client.bulletin import REPORT
     from deniable.engines.files import ARROW, PARQUET
 
@@ -135,20 +135,20 @@ def is_dataset(where: str) -> bool:
     if "://" in where or set(where) & set("*?[") or path.is_file():
         return True
     if not path.is_dir():
-        raise ParameterError("reports", where, allowed="a folder or file that is there, a pattern or a URL", fix="check its path")
+        raise ParameterError("reports", where, allowed="an existing folder or file, a pattern or a URL", fix="check the path")
     with os.scandir(path) as entries:
         posted = any(entry.name.endswith(REPORT) for entry in entries)
     return not posted and any(each.suffix in PARQUET + ARROW for each in path.rglob("*"))
 
 
 def published_task(where: str) -> Path | None:
-    """The task of a publication, which lies in its folder."""
+    """Return the task file in the folder of a publication."""
     path = Path(where) / "task.json"
     return path if path.is_file() else None
 
 
 def count_dataset(where: str, candidates: Path | None, resume: Path | None, progress: Progress | None) -> CountedReports:
-    """A dataset as a whole, by the spec that its files name."""
+    """Count a whole dataset, using the spec in its files."""
     from deniable.engines import local
     from deniable.engines.dataset import Dataset
 
@@ -163,7 +163,7 @@ def count_dataset(where: str, candidates: Path | None, resume: Path | None, prog
 def count_task(
     reports: list[str], file: Path, selected: tuple[str, Mapping[str, str]], resume: Path | None, progress: Progress | None
 ) -> CountedReports:
-    """A task's reports in open folders or, with progress, in a dataset; the estimate is of the periods and strata that were selected."""
+    """Count a task's reports in open folders or, with progress, in a dataset; estimate the selected periods and strata."""
     from deniable.collect.analysis.disclosure import TooFew
     from deniable.collect.analysis.selection import ReportSelection, read_periods
     from deniable.collect.clock import clock_of

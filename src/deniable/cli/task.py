@@ -1,4 +1,4 @@
-"""``deniable task``: write a task, check it, publish it, and lead it through its life."""
+"""``deniable task``: write, check, publish, close and delete tasks."""
 
 from __future__ import annotations
 
@@ -21,24 +21,26 @@ from deniable.cli.task_template import template
 from deniable.collect.tasks.spans import moment_in_words
 from deniable.contract.ed25519 import TASK_CONTEXT, verify
 from deniable.contract.task import Task
-from deniable.errors import ParameterError, WireError
+from deniable.errors import DomainError, ParameterError, WireError
 
 if TYPE_CHECKING:
     from deniable.collect.tasks.task_file import TaskFile
 
 NO_KEY = bytes(32)
-"""Stands for the collector's key where no collector is asked."""
+"""Stands for the collector's key when no collector is involved."""
 HEADS = ("id", "name", "question", "from", "to", "state")
 task = typer.Typer(no_args_is_help=True, help="Ask people's devices a question: write, check, publish and close a task.")
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The task's TOML file.")]
-NewMeaning = Annotated[bool, typer.Option("--new-meaning", help="Take it although it means something else than its namesake.")]
+NewMeaning = Annotated[
+    bool, typer.Option("--new-meaning", help="Accept it although it means something else than the published task of that name.")
+]
 
 
 @task.command()
 def new(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write it, as in morning-drink.toml.")], json_output: Json = False
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write, such as morning-drink.toml.")], json_output: Json = False
 ) -> None:
-    """Write a task file with comments, to be edited; it never overwrites one."""
+    """Write a commented task file for you to edit. It never overwrites a file."""
     name = re.sub(r"[^a-z0-9]+", "-", file.stem.lower()).strip("-")[:64].strip("-") or "my-task"
     with file.open("x", encoding="utf-8") as opened:
         opened.write(template(name))
@@ -51,12 +53,12 @@ def new(
 @task.command()
 def check(
     file: File,
-    against: Annotated[str | None, typer.Option(help="A published task's id, or an earlier file: must it mean the same?")] = None,
+    against: Annotated[str | None, typer.Option(help="A published task's id, or an earlier file, that this one must agree with.")] = None,
     new_meaning: NewMeaning = False,
     url: Url = "",
     json_output: Json = False,
 ) -> None:
-    """Say what a file will publish, without publishing it.
+    """Show what a file would publish, without publishing it.
 
     The exit status is 1 if it means something else than --against.
     """
@@ -79,8 +81,8 @@ def check(
 
 @task.command()
 def publish(file: File, url: Url = "", token_file: TokenFile = None, new_meaning: NewMeaning = False, json_output: Json = False) -> None:
-    """Publish a task for good: it is signed, goes into the public log, and can be answered from its start on."""
-    _read(file, time.time())  # mistakes are told here rather than by a server
+    """Publish a task permanently: it is signed, enters the public log, and takes answers from its start on."""
+    _read(file, time.time())  # mistakes show up here rather than on a server
     query = {"new_meaning": "true"} if new_meaning else {}
     with collector_at(url, token_file) as remote:
         answer = remote.call("POST", "/v1/tasks", body=file.read_bytes(), media_type="application/toml", query=query)
@@ -90,11 +92,12 @@ def publish(file: File, url: Url = "", token_file: TokenFile = None, new_meaning
         return
     tell(f"published {published.name} as {published.id.hex()}")
     tell(f"It can be answered from {moment_in_words(published.start)} to {moment_in_words(published.end)}. Devices pin the id.")
+    tell(f"Survey page: {url.rstrip('/')}/tasks/{published.id.hex()}/answer")
 
 
 @task.command("list")
 def list_tasks(url: Url = "", json_output: Json = False) -> None:
-    """List the tasks that a collector has published."""
+    """List the tasks of a collector."""
     with collector_at(url) as remote:
         tasks = remote.tasks()
     if json_output:
@@ -103,7 +106,7 @@ def list_tasks(url: Url = "", json_output: Json = False) -> None:
     rows = table("Tasks", HEADS, words=HEADS, whole=("id", "state"))
     now = time.time()
     for entry in tasks:
-        state = "closed" if entry["closed"] else "to come" if now < entry["start"] else "open" if now < entry["end"] else "over"
+        state = "closed" if entry["closed"] else "not started" if now < entry["start"] else "open" if now < entry["end"] else "over"
         moments = (moment_in_words(entry[name]) for name in ("start", "end"))
         rows.add_row(entry["id"][:12], entry["name"], entry["question"], *moments, state)
     out.print(rows)
@@ -111,7 +114,7 @@ def list_tasks(url: Url = "", json_output: Json = False) -> None:
 
 @task.command()
 def close(which: Which, url: Url = "", token_file: TokenFile = None, json_output: Json = False) -> None:
-    """Take no more reports for a task, and count those that are there."""
+    """Refuse further reports for a task, and count those it has."""
     with _found(which, url, token_file) as (remote, found):
         remote.call("POST", f"/v1/tasks/{found['id']}/close")
     _tell(found, json_output, "closed {task}")
@@ -125,29 +128,31 @@ def seal(
     token_file: TokenFile = None,
     json_output: Json = False,
 ) -> None:
-    """Count a period now, before its time; reports that come for it later are refused."""
+    """Close a period now, before its end: count its reports, and refuse later ones."""
     with _found(which, url, token_file) as (remote, found):
         remote.call("POST", f"/v1/tasks/{found['id']}/seal", query={"period": period})
-    _tell(found, json_output, f"sealed period {period} of {{task}}", period=period)
+    _tell(found, json_output, f"closed period {period} of {{task}}", period=period)
 
 
 @task.command()
 def advance(
     which: Which,
-    number: Annotated[int | None, typer.Option("--round", help="Only this round; the one at hand if left out.", min=0)] = None,
-    force: Annotated[bool, typer.Option("--force", help="With fewer reports than the task's minimum batch, too.")] = False,
+    number: Annotated[int | None, typer.Option("--round", help="Only this round; the current one if left out.", min=0)] = None,
+    force: Annotated[bool, typer.Option("--force", help="Close it even below the task's minimum batch.")] = False,
     url: Url = "",
     token_file: TokenFile = None,
     json_output: Json = False,
 ) -> None:
-    """Close the round at hand of a search, and open the next if there is one.
+    """Close the current round of a search, and open the next one if there is any.
 
-    The round is always named to the collector, so that nobody's second try closes the next one.
+    The request always names the round, so that sending it twice does not close the next one.
     """
     with _found(which, url, token_file) as (remote, found):
         path = f"/v1/tasks/{found['id']}"
         number = remote.call("GET", f"{path}/status")["current"] if number is None else number
-        query = ({} if number is None else {"round": number}) | ({"force": "true"} if force else {})  # None: it refuses, and says why
+        query = ({} if number is None else {"round": number}) | (
+            {"force": "true"} if force else {}
+        )  # None: the collector refuses, and says why
         more = remote.call("POST", f"{path}/advance", query=query)["more"]
     _tell(found, json_output, f"closed round {number} of {{task}}, {'opened the next' if more else 'the last'}", round=number, more=more)
 
@@ -155,7 +160,7 @@ def advance(
 @task.command()
 def delete(
     which: Which,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask whether it is meant.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete without asking.")] = False,
     url: Url = "",
     token_file: TokenFile = None,
     json_output: Json = False,
@@ -163,7 +168,7 @@ def delete(
     """Delete a task with all its reports and counts; the public log keeps what it asked."""
     with _found(which, url, token_file) as (remote, found):
         if not yes:
-            asked = f"Delete {found['name']} ({found['id'][:12]}), its reports and its counts, for good?"
+            asked = f"Delete {found['name']} ({found['id'][:12]}), its reports and its counts, permanently?"
             typer.confirm(asked, abort=True, err=json_output)
         remote.call("DELETE", f"/v1/tasks/{found['id']}")
     _tell(found, json_output, "deleted {task}")
@@ -171,13 +176,13 @@ def delete(
 
 @contextmanager
 def _found(which: str, url: str, token_file: Path | None) -> Iterator[tuple[Remote, dict[str, Any]]]:
-    """A collector, and the one task of it that is meant."""
+    """Yield a collector, and the task that was named."""
     with collector_at(url, token_file) as remote:
         yield remote, remote.find(which)
 
 
 def _tell(found: dict[str, Any], json_output: bool, done: str, **more: Any) -> None:
-    """What was done with a task."""
+    """Print what was done with a task."""
     if json_output:
         print_json({"id": found["id"], "name": found["name"], **more})
         return
@@ -185,37 +190,42 @@ def _tell(found: dict[str, Any], json_output: bool, done: str, **more: Any) -> N
 
 
 def _read(file: Path, now: float) -> TaskFile:
-    """What a file declares; mistakes in it name the file."""
+    """Return what a file declares; errors name the file."""
     from deniable.collect.tasks.task_file import read_task_file
 
     try:
         return read_task_file(file.read_bytes(), key=NO_KEY, now=now)
-    except ParameterError as error:
+    except (ParameterError, DomainError) as error:
         where, received = ("FILE", str(file)) if error.parameter == "file" else (f"{file}, {error.parameter}", error.received)
-        raise ParameterError(where, received, allowed=error.allowed, fix=error.fix) from error
+        raise ParameterError(where.removesuffix(", task"), received, allowed=error.allowed, fix=error.fix) from error
 
 
 def _earlier(against: str, url: str, now: float) -> Task:
     if Path(against).exists():
         return _read(Path(against), now).task
     if not re.fullmatch(r"[0-9a-f]{64}", against):
-        raise ParameterError(
-            "--against", against, allowed="a file that is there, or a task's id of 64 digits", fix="see: deniable task list"
-        )
+        raise ParameterError("--against", against, allowed="an existing file, or a task's id of 64 digits", fix="see: deniable task list")
     with collector_at(url) as remote:
         earlier = _verified(remote.call("GET", f"/v1/tasks/{against}"))
     if earlier.id.hex() != against:
-        raise WireError("task", earlier.id.hex(), allowed=f"the task {against}", fix="this collector answers with another task")
+        raise WireError(
+            "task", earlier.id.hex(), allowed=f"the task {against}", fix="check --url: this collector answers with another task"
+        )
     return earlier
 
 
 def _verified(answer: Any) -> Task:
-    """A task as a collector handed it out, if its signature is right."""
+    """Return the task in a collector's answer, if its signature is valid."""
     try:
         canonical, signature = answer["task"].encode(), bytes.fromhex(answer["signature"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise WireError("answer", answer, allowed="a task and its signature", fix="check the address") from error
     published = Task.from_json(canonical)
     if not verify(published.key, TASK_CONTEXT + canonical, signature):
-        raise WireError("signature", signature.hex(), allowed="a signature under the task's key", fix="this is not what was published")
+        raise WireError(
+            "signature",
+            signature.hex(),
+            allowed="a signature under the task's key",
+            fix="ask the operator: the answer was changed on its way, or by the collector",
+        )
     return published

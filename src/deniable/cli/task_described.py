@@ -1,4 +1,4 @@
-"""What a task file will publish, told before anything is: mechanism and reasons, privacy, report size, predicted error."""
+"""What a task file would publish: mechanism and reasons, privacy, report size, predicted error."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from deniable.collect.tasks.task_file import TaskFile
 
 FEW = 8
-"""So many questions are shown; a search may ask hundreds at once."""
+"""The most questions to show; a search may ask hundreds at once."""
 
 
 def described(file: TaskFile) -> dict[str, Any]:
-    """What will be published, as data."""
+    """Return what the file would publish, as data."""
     task, promise = file.task, file.asking.protocol.guarantee
     return {
         "name": task.name,
@@ -56,7 +56,7 @@ def described(file: TaskFile) -> dict[str, Any]:
 
 
 def print_described(content: dict[str, Any]) -> None:
-    """The same for people."""
+    """Print what the file would publish, for people."""
     tell(f"{content['name']}: {content['question']}", style="bold")
     table = Table.grid(padding=(0, 2))
     table.add_row("owner", content["owner"])
@@ -69,13 +69,14 @@ def print_described(content: dict[str, Any]) -> None:
         table.add_row("strength", Text(verdict["text"], style=LEVELS[verdict["level"]]))
     table.add_row("promise", f"about {content['guarantee']['neighbors']}; it holds for {content['guarantee']['unit']}")
     if "shuffle" in content:
-        told = content["shuffle"]
+        mixed = content["shuffle"]
         table.add_row(
-            "shuffled", f"{told['price']:.4g} for a batch of {told['minimum']:,}, of {told['epsilon']} claimed (delta = {told['delta']})"
+            "shuffled",
+            f"{mixed['price']:.4g} for a batch of {mixed['minimum']:,}, of {mixed['epsilon']} claimed (delta = {mixed['delta']})",
         )
-        table.add_row("through", ", then ".join(relay["url"] for relay in told["shufflers"]))
+        table.add_row("through", ", then ".join(relay["url"] for relay in mixed["shufflers"]))
     if content["admission"] != "open":
-        table.add_row("counted", f"whoever has a {content['admission']}: see deniable enrol")
+        table.add_row("admission", f"people with a {content['admission']}: see deniable enrol")
     for name, labels in content["strata"].items():
         table.add_row("in the clear", f"{name}: {', '.join(labels)}")
     for question in content["questions"][:FEW]:
@@ -84,12 +85,12 @@ def print_described(content: dict[str, Any]) -> None:
     if len(content["questions"]) > FEW:
         table.add_row("", f"and {len(content['questions']) - FEW} more questions in this round")
     out.print(table)
-    tell("\nWhat people will be told", style="bold")
+    tell("\nWhat people will read", style="bold")
     tell(content["statement"])
 
 
 def _priced(task: Task) -> dict[str, float]:
-    """What the smallest batch is worth."""
+    """Return the epsilon of the smallest batch."""
     from deniable.collect.tasks.batch_price import price
 
     return {} if task.mixing is None else {"price": price(task, task.mixing.minimum).epsilon}
@@ -112,7 +113,7 @@ def _question(question: Question, file: TaskFile) -> dict[str, Any]:
     if isinstance(spec, FrequencySpec):
         found = {"error": predicted_error(spec, asked), "detectable": detectable(spec, asked)}
         content |= {name: number for name, number in found.items() if isfinite(number)}  # JSON has no infinity
-    mean: Any = spec.mean_spec if isinstance(question.encoder, Identity | Attribute) else None  # others send what no person has typed
+    mean: Any = spec.mean_spec if isinstance(question.encoder, Identity | Attribute) else None  # others send what no person typed
     if mean is not None:
         content["mean_error"] = worst_error(mean, asked)  # in the numbers of the domain; seconds for points in time
         content["error_in_words"] = number_in_words(mean.domain.shown_distance(content["mean_error"]))
@@ -123,20 +124,20 @@ def _error(question: dict[str, Any]) -> str:
     if "mean_error" in question:
         return f"± {question['error_in_words']} (standard error of the mean, at worst); answers: {question['answers']}"
     if "error" not in question:
-        return "no error can be predicted"
+        return "no predicted error"
     share = question["error"] / question["people"]
     seen = question.get("detectable", 1)
-    smallest = f"shares above {percent(seen)} stand out" if seen < 1 else "too few people: nothing stands out"
+    smallest = f"shares above {percent(seen)} are detectable" if seen < 1 else "too few people: no share is detectable"
     return f"± {question['error']:,.3g} people, {percent(share)} (standard error of a count); {smallest}"
 
 
 def number_in_words(value: Any) -> str:
-    """An error in the units of the answers: a number, or a span of time."""
+    """Return an error in the units of the answers: a number, or a span of time."""
     return str(timedelta(seconds=round(value.total_seconds()))) if isinstance(value, timedelta) else f"{value:,.3g}"
 
 
 def _periods(task: Task) -> str:
     if task.rounds:
-        return f"rounds of {span_in_words(task.period)}" if task.period else "rounds that are closed by hand"
+        return f"rounds of {span_in_words(task.period)}" if task.period else "rounds that you close by hand"
     count = task.period_count
     return "one period" if count == 1 else f"{count:,} periods of {span_in_words(task.period)}"

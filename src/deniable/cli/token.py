@@ -1,4 +1,4 @@
-"""``deniable token``: who may ask a collector for estimates, and who may publish tasks."""
+"""``deniable token``: access tokens of analysts, who read estimates, and admins, who publish tasks."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from deniable.cli.console import out, print_json, remark, table, tell
 from deniable.cli.options import Json, StoreAddress
 from deniable.cli.stores import open_catalog
 
-token = typer.Typer(no_args_is_help=True, help="Give and take the tokens that a collector's analysts and admins use.")
-Label = Annotated[str, typer.Argument(metavar="LABEL", help="What tells it from others: who or what uses it.")]
+token = typer.Typer(no_args_is_help=True, help="Create and revoke access tokens.")
+Label = Annotated[str, typer.Argument(metavar="LABEL", help="A label for the token: the person or program that uses it.")]
 
 
 class Role(StrEnum):
-    """What a token opens."""
+    """What a token may do."""
 
     analyst = "analyst"
     admin = "admin"
@@ -25,13 +25,13 @@ class Role(StrEnum):
 @token.command()
 def add(
     label: Label,
-    role: Annotated[Role, typer.Option(help="admin also publishes and deletes.")],
+    role: Annotated[Role, typer.Option(help="What the token may do: analyst reads estimates, admin also publishes and deletes tasks.")],
     store: StoreAddress,
     json_output: Json = False,
 ) -> None:
-    """Make a token, and print it: it is kept as a digest only, and cannot be shown again.
+    """Create a token and print it. The store keeps only its digest, so it cannot be shown again.
 
-    The folder of a store is made if it is not there, so that tokens can come before the collector.
+    Creates the folder of a new store, so that you can create tokens before you start the collector.
     """
     with open_catalog(store, new=True) as catalog:
         from deniable.collect.web.access import add_token
@@ -59,7 +59,7 @@ def list_all(store: StoreAddress, json_output: Json = False) -> None:
 
 @token.command()
 def remove(label: Label, store: StoreAddress, json_output: Json = False) -> None:
-    """Remove a token: from now on it opens nothing."""
+    """Revoke a token: from now on the collector refuses it."""
     with open_catalog(store) as catalog:
         from deniable.collect.web.access import remove_token
 

@@ -103,8 +103,8 @@ class HTTPTransport:
             except (OSError, HTTPException) as error:
                 connection.close()
                 if not kept:
-                    fix = f"try again later, or check address and network ({error})"
-                    allowed, received = "a whole answer from the collector itself", type(error).__name__
+                    fix = _advice(error)
+                    allowed, received = "a whole answer from the collector itself", _trouble(error)
                     raise TransportError(f"{method} {path}", received, allowed=allowed, fix=fix) from error
 
     def close(self) -> None:
@@ -129,6 +129,36 @@ class HTTPTransport:
         else:
             self._idle.append(connection)
         return Response(answer.status, {name.lower(): value for name, value in answer.getheaders()}, data)
+
+
+TRUSTED = "use a certificate from an authority that this system trusts, or add yours to those (SSL_CERT_FILE names a file of them)"
+CERTIFICATES = {
+    9: "set this machine's clock, or wait: the certificate is not valid yet",
+    10: "renew the collector's certificate, or set this machine's clock: the certificate has expired",
+    18: f"{TRUSTED}: it is self-signed",
+    62: "use the name in the certificate as the address's host: the certificate is for another host",
+    64: "use the name in the certificate as the address's host: the certificate is for another host",
+}
+"""What to do about a certificate, by OpenSSL's codes."""
+
+
+def _advice(error: Exception) -> str:
+    """Return what to do if no answer came."""
+    import ssl
+
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return CERTIFICATES.get(error.verify_code, TRUSTED)
+    if isinstance(error, ssl.SSLError) and error.reason in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"):
+        return "check the address: this port does not speak TLS, so https cannot reach it"
+    if isinstance(error, ConnectionRefusedError):
+        return "start the collector, or check the address: nothing listens there"
+    return "try again later, or check address and network"
+
+
+def _trouble(error: Exception) -> str:
+    """Return what went wrong, in the words of the system."""
+    words = getattr(error, "verify_message", None) or getattr(error, "strerror", None) or str(error)
+    return words or type(error).__name__
 
 
 def _checked(context: ssl.SSLContext | None) -> ssl.SSLContext:

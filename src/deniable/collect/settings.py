@@ -34,7 +34,7 @@ from deniable.collect.kit.limits import Limits
 from deniable.collect.kit.settings import ProcessSettings
 from deniable.collect.storage.backends import find_backend
 from deniable.core.declared import did_you_mean, read_toml
-from deniable.errors import ParameterError
+from deniable.errors import ParameterError, one_of
 
 PREFIX = "DENIABLE_"
 ELSEWHERE = (
@@ -70,8 +70,9 @@ class Settings(ProcessSettings):
 
     @property
     def store_in_words(self) -> str:
-        """The store as logs may name it."""
-        return find_backend(self.store).shown
+        """The store as logs may name it: a folder by its full path."""
+        backend = find_backend(self.store)
+        return backend.shown if backend.remote else str(Path(backend.shown).resolve())
 
 
 def read_settings(
@@ -110,7 +111,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     given = {name: value for name, value in environment.items() if name.startswith(PREFIX) and name not in ELSEWHERE}
     for name in given:
         if name not in names:
-            raise ParameterError("environment", name, allowed=f"some of {sorted(names)}", fix=did_you_mean(name, names))
+            raise ParameterError("environment", name, allowed=one_of(sorted(names)), fix=did_you_mean(name, names))
     return _checked({names[name]: value for name, value in given.items()}, "the environment", strict=False)
 
 
@@ -120,7 +121,7 @@ def _checked(content: Mapping[str, Any], where: str, *, strict: bool) -> dict[st
     found = {}
     for name, value in content.items():
         if name not in types:
-            raise ParameterError(where, name, allowed=f"some of {list(types)}", fix=did_you_mean(name, types))
+            raise ParameterError(where, name, allowed=one_of(types).replace("one of", "the keys"), fix=did_you_mean(name, types))
         try:
             found[name] = msgspec.convert(value, types[name], strict=strict)
         except msgspec.ValidationError as error:

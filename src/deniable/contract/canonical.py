@@ -60,7 +60,10 @@ def read_object(parameter: str, value: object, required: set[str], optional: fro
     """Return a JSON object with exactly the names it should have."""
     names = set(value) if isinstance(value, Mapping) else None
     if names is None or not required <= names <= required | optional:
-        raise WireError(parameter, value, allowed=f"an object with {sorted(required | optional)}", fix="check the names and the version")
+        known = sorted(required | optional)
+        unknown, missing = sorted(map(str, (names or set()) - set(known))), sorted(required - (names or set()))
+        steps = [f"remove {unknown[0]!r}" if unknown else "", f"add {missing[0]!r}" if missing else "", "check the version"]
+        raise WireError(parameter, value, allowed=f"an object with {known}", fix=", ".join(filter(None, steps)))
     return dict(value)  # type: ignore[call-overload,no-any-return]  # a Mapping, as just checked
 
 

@@ -85,9 +85,8 @@ class IndexRange(Domain):
     def __post_init__(self) -> None:
         count = _integer(self.count)
         if count is None or not 2 <= count <= LARGEST_KEY + 1:
-            raise ParameterError(
-                "domain_size", self.count, allowed="an integer from 2 to 2^64", fix="count the possible answers, or pass domain="
-            )
+            fix = "count the possible answers" + (", or pass domain=" if self.count is None else "")
+            raise ParameterError("domain_size", self.count, allowed="an integer from 2 to 2^64", fix=fix)
         object.__setattr__(self, "count", count)  # a NumPy integer would overflow in the device's arithmetic
 
     @property

@@ -9,7 +9,7 @@ import importlib
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
-from deniable.errors import MissingExtra, WireError, install_command
+from deniable.errors import MissingExtra, WireError, install_command, one_of
 
 if TYPE_CHECKING:
     from deniable.contract.spec import Spec
@@ -53,7 +53,7 @@ class Registry(dict[str, type]):
         """Return the record behind ``data``, of whichever kind; WireError if there is none."""
         kind = data.get(self.tag) if isinstance(data, Mapping) else None
         if not isinstance(kind, str) or kind not in self.load(kind):
-            raise WireError(noun, data, allowed=f"{self.tag}, one of {sorted(self)}", fix="upgrade deniable or check the name")
+            raise WireError(noun, data, allowed=f"{self.tag}, {one_of(sorted(self))}", fix="check the name, or upgrade deniable")
         return self[kind].from_object(data)  # type: ignore[attr-defined]  # a record
 
     def load(self, wanted: object = None) -> Self:
@@ -106,7 +106,7 @@ class Mechanisms(MutableMapping[str, "type[Spec]"]):
         if isinstance(name, str) and name in self:
             return self[name]
         if not isinstance(name, str) or name not in FLOATING:
-            raise WireError("mechanism", name, allowed=f"one of {sorted(self)}", fix="upgrade deniable or check the name")
+            raise WireError("mechanism", name, allowed=one_of(sorted(self)), fix="check the name, or upgrade deniable")
         try:
             found: type[Spec] = getattr(importlib.import_module(FLOATING[name]), name)
         except ModuleNotFoundError as error:

@@ -28,7 +28,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from deniable.contract.arguments import fits, spoken
 from deniable.contract.question import read_share
-from deniable.errors import DeniableError, ParameterError
+from deniable.errors import DeniableError, ParameterError, one_of
 
 Readers = Mapping[Any, Callable[[str, Any], Any]]
 """By type, a reader that gets the name of a setting and what the file says."""
@@ -47,7 +47,7 @@ def read_toml(data: bytes, name: str) -> dict[str, Any]:
     try:
         return tomllib.loads(data.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ParameterError("file", name, allowed="TOML in UTF-8", fix=str(error)) from error
+        raise ParameterError("file", name, allowed="TOML in UTF-8", fix=f"fix the file: {error}") from error
 
 
 def check_names(where: str, content: Mapping[str, Any], required: Iterable[str], optional: Iterable[str]) -> None:
@@ -56,17 +56,17 @@ def check_names(where: str, content: Mapping[str, Any], required: Iterable[str],
     >>> check_names("task", {"epsilom": 1.0}, [], ["epsilon", "answers"])
     Traceback (most recent call last):
         ...
-    deniable.errors.ParameterError: task: got 'epsilom'; allowed: some of ['epsilon', 'answers']; check the
+    deniable.errors.ParameterError: task: got 'epsilom'; allowed: the keys 'epsilon', 'answers'; check the
     spelling: did you mean epsilon?
     """
     needed = list(required)
     known = list(dict.fromkeys([*needed, *optional]))
     for name in content:  # before those that are missing: a misspelled one is both
         if name not in known:
-            raise ParameterError(where, name, allowed=f"some of {known}", fix=did_you_mean(name, known))
+            raise ParameterError(where, name, allowed=one_of(known).replace("one of", "the keys"), fix=did_you_mean(name, known))
     for name in needed:
         if name not in content:
-            raise ParameterError(where, sorted(content), allowed=f"a table with {name!r}", fix=f"add {name}")
+            raise ParameterError(where, sorted(content), allowed=f"a table with the key {name!r}", fix=f"add {name} = ...")
 
 
 def settings_of(made: type, elsewhere: Collection[str] = ()) -> list[str]:

@@ -10,9 +10,15 @@ from deniable.contract.domain import Bytes, Categories, Domain, IndexRange, Inte
 from deniable.contract.numbers import Numbers
 from deniable.contract.subsets import Subsets
 from deniable.core.declared import check_names
-from deniable.errors import ParameterError
+from deniable.errors import ParameterError, one_of
 
 KINDS = ("categories", "range", "integers", "text", "bytes", "yes_no", "numbers", "sets")
+FIXES = {
+    "categories": 'list different labels, as in categories = ["tea", "coffee"]',
+    "integers": "write the lowest number first, as in integers = [0, 100]",
+    "numbers": "write the range of the answers, as in numbers = { low = 0, high = 100 }",
+}
+"""What to do about what a key says, in the words of a file."""
 
 
 def read_domain(content: object, parameter: str = "domain") -> tuple[Domain, tuple[Any, ...] | None]:
@@ -28,14 +34,24 @@ def read_domain(content: object, parameter: str = "domain") -> tuple[Domain, tup
     check_names(parameter, content, [], [*KINDS, "candidates"])
     kinds = [kind for kind in KINDS if kind in content]
     if len(kinds) != 1:
-        raise ParameterError(parameter, kinds, allowed=f"one of {list(KINDS)}", fix="say what an answer may be, in one way")
-    domain = _domain(kinds[0], content[kinds[0]])
+        raise ParameterError(parameter, kinds, allowed=one_of(KINDS), fix="keep one of them")
+    domain = _declared(kinds[0], content[kinds[0]])
     if "candidates" not in content:
         return domain, None
     if isinstance(domain, Numbers | Subsets):
         raise ParameterError("candidates", content["candidates"], allowed=f"none for {kinds[0]}", fix="list what is counted in [domain]")
     named = listed("candidates", content["candidates"], 'write candidates = ["tea", "mate"]')
     return domain, tuple(read_value("candidates", domain, value) for value in named)
+
+
+def _declared(kind: str, value: Any) -> Domain:
+    """Return the domain of one key of a file; errors name the key."""
+    try:
+        return _domain(kind, value)
+    except ParameterError as error:
+        if error.parameter in KINDS:
+            raise
+        raise ParameterError(kind, value, allowed=error.allowed, fix=FIXES.get(kind, "write another value")) from error
 
 
 def _domain(kind: str, value: Any) -> Domain:

@@ -42,7 +42,7 @@ class ProcessSettings:
         if self.log_level not in LEVELS:
             raise ParameterError("log_level", self.log_level, allowed=f"one of {list(LEVELS)}", fix=did_you_mean(self.log_level, LEVELS))
         if not (self.secure or self.behind_proxy or is_loopback(self.host)):
-            fix = "give a certificate and a key_file, or say behind_proxy if something in front speaks TLS"
+            fix = "give a TLS certificate and its key_file, or set behind_proxy if a proxy in front speaks TLS"
             raise ParameterError("host", self.host, allowed="a loopback address, since there is no TLS", fix=fix)
 
     @property

@@ -49,7 +49,7 @@ def insist(retries: Retries, request: Callable[[], Response]) -> Response:
         trouble = trouble_of(answer)
     except OSError as error:
         trouble = trouble_of(error)
-    allowed, fix = "an aggregator that answers", "run the same command later: it goes on where it stopped"
+    allowed, fix = "an aggregator that answers", "check the address, then run the same command again: it goes on where it stopped"
     raise TransportError("aggregator", trouble, allowed=allowed, fix=fix)
 
 

@@ -20,7 +20,7 @@ from deniable.contract.survey import Survey
 from deniable.core.declared import did_you_mean, explained
 from deniable.core.declared_domain import read_domain
 from deniable.core.declared_protocol import make, read_settings
-from deniable.errors import ParameterError
+from deniable.errors import ParameterError, one_of
 
 TIMED = "round"
 """The length of a round: a setting of the task, not of the protocol."""
@@ -74,7 +74,7 @@ def _named(name: object) -> type[Protocol]:
     known = _local(found)
     if isinstance(name, str) and name in known:
         return found[name]
-    raise ParameterError("protocol", name, allowed=f"one of {known}", fix=_instead(name, found) or did_you_mean(name, known))
+    raise ParameterError("protocol", name, allowed=one_of(known), fix=_instead(name, found) or did_you_mean(name, known))
 
 
 def _instead(name: object, found: Mapping[str, type[Protocol]]) -> str:

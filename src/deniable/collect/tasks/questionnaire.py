@@ -22,7 +22,7 @@ from deniable.contract.survey import Survey
 from deniable.core.declared import check_names, did_you_mean
 from deniable.core.declared_domain import read_domain
 from deniable.core.declared_protocol import make, settings_of
-from deniable.errors import DeniableError, ParameterError
+from deniable.errors import DeniableError, ParameterError, one_of
 
 BESIDE = {
     "questions": ("move it into each of the [[questions]]", ("domain", "mechanism", "search", "protocol")),
@@ -130,7 +130,7 @@ def _mechanism(content: object, asked: dict[str, Any], candidates: Any, epsilon:
         known = list(_possible(fit, {**asked, "epsilon": epsilon}, candidates))
         other = "it counts values, as in integers = [0, 100]" if numeric else "it is for numbers = { low = 0, high = 100 }"
         fix = other if isinstance(name, str) and name in MECHANISMS else did_you_mean(name, known)
-        raise ParameterError("mechanism", name, allowed=f"auto or one of {known}", fix=fix)
+        raise ParameterError("mechanism", name, allowed=f"auto or {one_of(known)}", fix=fix)
     settings = [each for each in settings_of(MECHANISMS[name]) if not numeric or each not in RANGE]  # [domain] has those
     check_names(name, own, [], settings)
     return make(MECHANISMS[name], own, {**asked, "epsilon": epsilon}), f"{name}: named in the file"

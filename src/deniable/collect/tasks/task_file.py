@@ -63,7 +63,7 @@ from deniable.contract.survey import Survey
 from deniable.contract.task import Task
 from deniable.core.declared import check_names, read_toml
 from deniable.core.declared_domain import read_value
-from deniable.errors import ParameterError
+from deniable.errors import DomainError, ParameterError
 
 REQUIRED = ("name", "question", "owner", "epsilon")
 PLAIN = ("answers", "answers_per_period", "minimum_batch", "admission", "seeds")
@@ -196,9 +196,13 @@ def _default(content: Mapping[str, Any], asking: Questionnaire) -> Any:
     if domain is None or isinstance(domain, Subsets) or not (isinstance(first, Survey) or takes_domain(type(first))):
         allowed = f"none with {first.kind}: a set may be empty, and a record is whole"
         raise ParameterError("default", content["default"], allowed=allowed, fix="leave out default: every device has an answer")
-    default = read_value("default", domain, content["default"])
-    if isinstance(first, Survey):
-        first.questions[0].spec.check_value(default)
+    try:
+        default = read_value("default", domain, content["default"])
+        if isinstance(first, Survey):
+            first.questions[0].spec.check_value(default)
+    except DomainError as error:
+        fix = "choose one of the answers, or leave it out"
+        raise ParameterError("default", content["default"], allowed=error.allowed, fix=fix) from error
     return default
 
 

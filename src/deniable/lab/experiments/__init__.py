@@ -10,7 +10,7 @@ import importlib
 import pkgutil
 
 from deniable.contract.arguments import typed
-from deniable.errors import ParameterError
+from deniable.errors import ParameterError, one_of
 from deniable.lab.experiment import Experiment
 
 
@@ -30,6 +30,6 @@ def experiment(name: str) -> Experiment:
     """
     known = shipped()
     if name not in known:
-        allowed = f"one of {sorted(known)}, or a .toml file"
+        allowed = f"{one_of(sorted(known))}, or a .toml file"
         raise ParameterError("name", name, allowed=allowed, fix="list the names with: deniable lab list")
     return known[name]

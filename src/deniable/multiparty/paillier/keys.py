@@ -31,7 +31,7 @@ import numpy as np
 
 from deniable.contract.blind_rsa import draw_bytes
 from deniable.contract.source import SYSTEM, Source
-from deniable.errors import ParameterError, WireError
+from deniable.errors import ParameterError, WireError, one_of
 from deniable.kernels.compiled import Array
 
 BITS = (2048, 3072, 4096)
@@ -130,7 +130,7 @@ def check_committee(decryptors: int, threshold: int) -> None:
 def deal(*, bits: int = 3072, decryptors: int, threshold: int, source: Source = SYSTEM) -> tuple[PublicKey, list[KeyShare]]:
     """New keys: the public one, and a share for each decryptor. The caller must forget everything but the first (some seconds)."""
     if bits not in BITS:
-        raise ParameterError("bits", bits, allowed=f"one of {BITS}", fix="use 3072")
+        raise ParameterError("bits", bits, allowed=one_of(BITS), fix="use 3072")
     check_committee(decryptors, threshold)  # before the primes, which take a while
     first = safe_prime(bits // 2, source)
     second = first
