@@ -9,7 +9,7 @@ import pytest
 
 DENIABLE = """
     contract contract.arguments contract.canonical contract.domain contract.figures contract.form contract.guarantee contract.hashing
-    contract.law contract.record contract.registry contract.source contract.spec contract.verdict contract.wire
+    contract.law contract.readable contract.record contract.registry contract.source contract.spec contract.verdict contract.wire
     contract.words contract.work client errors
 """
 """What mechanisms and domains are made of."""

@@ -81,7 +81,7 @@ def install_command(extra: str) -> str:
 
 
 def one_of(names: Iterable[object], most: int = 12) -> str:
-    """Return the names that are allowed as the words of an error; of a long list the first few, and how many there are.
+    """Return the names that are allowed as the words of an error; of a long list the first ``most``, and how many there are.
 
     >>> one_of(["auto", "GRR"]), one_of(range(100), most=3)
     ("one of 'auto', 'GRR'", 'one of 0, 1, 2, ... (100 in all)')

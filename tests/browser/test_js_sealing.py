@@ -151,7 +151,7 @@ def test_a_person_in_a_browser_is_one_of_a_shuffled_batch(server, shuffler, clie
     draw(page)
     expect(page.locator("#told")).to_have_text("water")
     expect(page.locator("#verdict")).to_contain_text("2.72 times as likely")
-    expect(page.locator("#report")).to_contain_text("all else is sealed")
+    expect(page.locator("#report")).to_contain_text("everything else is encrypted")
     shown = page.locator("#report pre").text_content()
     page.reload()
     expect(page.locator("#leaving")).to_contain_text("this browser cannot open it again")

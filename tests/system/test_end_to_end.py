@@ -167,7 +167,7 @@ def test_an_old_profile_put_back_spends_again(site):
         shutil.copy(backup, file)
         assert reporter.report("news").state == "sent"
         assert ledger.spent() == 4
-        assert "set back to an older copy of itself" in reporter.task.statement
+        assert "forgets what it has sent" in reporter.task.statement
     [period] = site.get(f"/v1/tasks/{task}/status", site.environment["DENIABLE_TOKEN"]).json["periods"]
     assert period["reports"] == 2
 

@@ -228,7 +228,7 @@ def test_the_command_in_words_and_what_it_refuses(told, tmp_path):
     assert "not_a_report: README (1)" in text
     assert "hour" in text
     (tmp_path / "empty").mkdir()
-    assert "fewer than the 40" in server.run("tally", str(tmp_path / "empty"), "--task", str(file), status=4)
+    assert "minimum batch of 40" in server.run("tally", str(tmp_path / "empty"), "--task", str(file), status=4)
     signed = json.loads(file.read_bytes())
     forged = tmp_path / "forged.json"
     for wrong in (signed | {"signature": "00" * 64}, signed | {"task": signed["task"].replace("home page", "bank")}, {}, [], "x"):

@@ -99,7 +99,7 @@ def test_the_command(tmp_path):
     shown = run("plan", "mean", "--low", 0, "--high", 120, "--error", 0.1, cwd=tmp_path).stdout
     assert "Hybrid" in shown
     assert "central Laplace" in shown
-    assert "1 % of" in shown
+    assert "1 % false reports" in shown
     content = json.loads(run("plan", "mean", "--people", 10**6, "--json", cwd=tmp_path).stdout)
     found = {row["mechanism"]: row for row in content["mechanisms"]}
     assert 2 * found["SignRR"]["sum"] == close(SLIDES["local_RR"])

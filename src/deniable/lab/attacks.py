@@ -53,7 +53,7 @@ TOGETHER = 1 << 12
 @typed
 @dataclass(frozen=True)
 class Attack(Method):
-    """A frequency oracle under attack: a share of all reports are false and lift the last values of the domain.
+    """A frequency oracle under attack: a share of all reports (``liars``) are false and lift the last values of the domain.
 
     >>> from deniable.lab.populations import Zipf
     >>> from deniable.testing import ReplaySource

@@ -47,7 +47,7 @@ def test_blobs_are_found_after_the_bound_was_asked_for():
     assert np.abs(found.shares - 1 / 3).max() < 0.05
     assert len(set(found.predict({"east": BLOBS[:, 0], "north": BLOBS[:, 1]}).tolist())) == 3
     assert found.spread(crowd(1000, seed=1)) < 3 * 2 * 0.02**2
-    assert "too near to the middle" in repr(found)
+    assert "clipping bound" in repr(found)
     assert found.to_arrow().num_rows == 3
     assert "<svg" in found.chart()._repr_svg_()
 

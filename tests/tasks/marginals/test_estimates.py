@@ -159,7 +159,7 @@ def test_the_choice_says_why():
     assert high.chosen.label == "views of 6"  # little noise: more columns for each person
     assert high.why.startswith(f"{high.chosen.label}: ")
     assert all(design.error >= min(d.error for d in high.considered) for design in high.considered)
-    assert "as asked" in design_for(columns, pairs, epsilon=1.0, people=10_000, method="fourier").why
+    assert "as you asked" in design_for(columns, pairs, epsilon=1.0, people=10_000, method="fourier").why
     wide = Columns.of({name: [str(i) for i in range(64)] for name in "abc"})
     choice = design_for(wide, wanted(wide, 2, None), epsilon=1.0, people=10_000)
     assert choice.chosen.method == "split"

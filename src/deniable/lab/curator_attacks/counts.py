@@ -17,7 +17,7 @@ Ask = Callable[[Any], float]
 
 
 def exact_counts(table: pl.DataFrame) -> Ask:
-    """Return a curator who answers exactly.
+    """Return a curator who answers exactly from a ``table``.
 
     >>> exact_counts(pl.DataFrame({"smokes": [True, False, True]}))({"smokes": True})
     2
@@ -26,7 +26,7 @@ def exact_counts(table: pl.DataFrame) -> Ask:
 
 
 def rounded_counts(table: pl.DataFrame, base: int = 3) -> Ask:
-    """Return a curator who rounds counts to the nearest multiple of a base, as statistical offices do: noisy, but not private."""
+    """Return a curator of a ``table`` who rounds counts to multiples of a ``base``, as statistical offices do: noisy, but not private."""
     ask = exact_counts(table)
     return lambda where: base * round(ask(where) / base)
 

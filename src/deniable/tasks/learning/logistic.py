@@ -174,7 +174,7 @@ class LogisticRegression(Protocol):
         return weights, noise
 
     def model(self, weights: Weights, noise: Noise, asked: int) -> LinearModel:
-        """What is published at the end: the mean of all models, with the error that it has at most, however alike they are."""
+        """What is published at the end: the mean of all models, with the error that it has at most. ``asked`` counts the people."""
         center = np.array(weights, dtype=float).mean(axis=0) / ONE_WEIGHT
         spread = np.sqrt(np.array(noise)).mean(axis=0) ** 2
         return LinearModel.of(self.features, self.classes, weights=center, noise=spread, n=asked, spec=self.spec, guarantee=self.guarantee)

@@ -201,14 +201,14 @@ class TableEstimate(Estimate):
         return self.shares.sets
 
     def marginal(self, *names: str) -> MarginalEstimate:
-        """Return the shares of all combinations of these columns; ParameterError if nobody was asked about them together."""
+        """Return the shares of all combinations of the columns ``names``; ParameterError if nobody was asked about them together."""
         return self.shares.marginal(names)
 
     def __getitem__(self, names: str | tuple[str, ...]) -> MarginalEstimate:
         return self.marginal(*((names,) if isinstance(names, str) else names))
 
     def reconstruct(self, *names: str, method: str = "max-entropy", replicates: int = 100, source: Source | None = None) -> PeopleEstimate:
-        """Return the shares of columns that were not asked about together, estimated from the marginals that were.
+        """Return the shares of the columns ``names``, which were not asked about together, estimated from the marginals that were.
 
         The ``method`` is "max-entropy" or "least-squares" (``reconstruct``); errors are those of so many ``replicates`` of the noise.
         """

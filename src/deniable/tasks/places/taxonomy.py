@@ -79,7 +79,7 @@ class Taxonomy(Plain):
         return self._spans[region]
 
     def common(self, one: str, other: str) -> str:
-        """Return the smallest region that contains both.
+        """Return the smallest region that contains the region ``one`` and an ``other``.
 
         >>> town = Taxonomy(["north/hill/top", "north/mill", "south/lake"])
         >>> town.common("north/hill/top", "north/mill"), town.common("north", "south/lake"), town.common("north", "north/mill")

@@ -24,7 +24,7 @@ ONE_REPORT = "One report at this epsilon"
 
 @typed
 def people_needed(spec: FrequencySpec, error: float) -> int | None:
-    """Return how many people it takes for a standard error of a frequency of at most ``error``; None if no number is enough.
+    """Return how many people a ``spec`` takes for a frequency's standard error of at most ``error``; None if no number is enough.
 
     >>> from deniable.client import HCMS, OUE
     >>> people_needed(OUE(domain_size=128, epsilon=1.0), 0.01), people_needed(HCMS(domain_size=128, epsilon=1.0), 0.0001)
@@ -77,14 +77,14 @@ def smallest_epsilon(enough: Callable[[float], bool | None], low: float, high: f
 
 @typed
 def at_epsilon(spec: FrequencySpec, epsilon: float) -> FrequencySpec | None:
-    """Return the same oracle for the same domain at another epsilon; None if its parameters do not fit there."""
+    """Return the oracle of a ``spec`` for the same domain at another epsilon; None if its parameters do not fit there."""
     able, _ = oracles_for([spec.mechanism], epsilon=epsilon, domain=spec.domain)
     return able[0] if able else None
 
 
 @typed
 def detectable(spec: FrequencySpec, n: int) -> float:
-    """Return the smallest frequency that n people's reports show: its expected count reaches the threshold.
+    """Return the smallest frequency that n people's reports by a ``spec`` show: its expected count reaches the threshold.
 
     In 95 % of surveys, the counts of all values that nobody holds stay below that threshold.
 

@@ -53,7 +53,7 @@ class Terms(Listed):
 
 @typed
 def trending(before: FrequencyEstimate, after: FrequencyEstimate) -> Comparison:
-    """Return the change of each term's share between two estimates; the empty string stands for none of the terms.
+    """Return the change of each term's share between the estimates ``before`` and ``after``; the empty string stands for none of the terms.
 
     A person who answers in both periods pays for both. Holm's correction keeps the chance of naming any term wrongly.
 
