@@ -62,7 +62,7 @@ def test_tables_boxes_and_lists_become_what_the_library_takes():
     assert [(name, domain.high, domain.clip) for name, domain in fit.features.columns] == [("age", 120, False), ("dose", 1, True)]
     assert fit.classes.labels == ("no", "yes")
     assert [str(share) for share in protocol_from_json(read(task_file("SVIM")).protocol).shares] == ["1/3"] * 3
-    assert "split, as asked" in read_task_file(task_file("Marginals"), key=KEY, now=NOW).asking.reasons[0]  # what a protocol chose
+    assert "split, as you asked" in read_task_file(task_file("Marginals"), key=KEY, now=NOW).asking.reasons[0]  # what a protocol chose
 
 
 def test_a_search_is_the_same_by_either_name():
@@ -89,7 +89,7 @@ TABLE = f'{START}[protocol]\nname = "Marginals"\n[protocol.columns]\nplace = ["b
 PLACES = f"{START}{PROTOCOLS['QuadTree']}"
 MODEL = f"{START}{PROTOCOLS['LogisticRegression']}"
 MISTAKES = {
-    "misspelled": (SETS.replace("SVIM", "SVIN"), ["protocol: got 'SVIN'", "'SVIM'", "did you mean SVIM?"]),
+    "misspelled": (SETS.replace("SVIM", "SVIN"), ["protocol: got 'SVIN'", "did you mean SVIM?"]),
     "no name": (SETS.replace('name = "SVIM"\n', ""), ["protocol", "a name, or a table with name"]),
     "a number for a name": (f"{START}protocol = 3\n{AGES}", ["protocol: got 3", "a name, or a table"]),
     "a survey": (f'{START}protocol = "Survey"\n{AGES}', ["'Survey'", "[[questions]]"]),

@@ -92,5 +92,5 @@ def test_a_seal_while_a_batch_is_opened(collectors, monkeypatch):
 
     monkeypatch.setattr(batch_intake, "open_seals", seal_first)
     late = opened(message(task, seals(task, reports(task, MINIMUM), key)))
-    with pytest.raises(BatchRefused, match="the period is counted"):
+    with pytest.raises(BatchRefused, match="already counted"):
         collectors[0].receive(late)

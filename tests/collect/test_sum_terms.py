@@ -165,9 +165,9 @@ def test_everybody_is_told_what_not_to_restore(tmp_path):
     party = told("party", "keys", "--folder", tmp_path / "party")
     assert "Back up identity.json alone" in party
     assert "confirm no sum that was created before" in party
-    assert "stream dealt anew" in party
+    assert "generate new stream keys" in party
     (tmp_path / "terms.toml").write_text(TEXT + KEYS)
-    assert "Never put an older copy" in told("aggregate", "create", tmp_path / "terms.toml", "--folder", tmp_path / "sum")
+    assert "Never restore an older copy" in told("aggregate", "create", tmp_path / "terms.toml", "--folder", tmp_path / "sum")
 
 
 # --- numbers ---
