@@ -145,7 +145,7 @@ def test_a_killed_run_goes_on_and_leaves_nobody_behind(how, whole, tmp_path):
     children = [int(pid) for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
     if how == signal.SIGINT:
         os.killpg(process.pid, how)  # a terminal tells them all
-        assert "what is finished is kept" in " ".join(process.communicate()[1].decode().split())
+        assert "measurements are kept" in " ".join(process.communicate()[1].decode().split())
         assert process.returncode == 130
     else:
         process.send_signal(how)
