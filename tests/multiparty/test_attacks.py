@@ -69,7 +69,7 @@ def test_a_party_that_is_asked_before_it_began_says_so():
 
 def test_signatures_that_nobody_asked_for_are_not_passed_on():
     whole = MaskedSum(5, **SOME)
-    with pytest.raises(WireError, match="without"):
+    with pytest.raises(WireError, match="no signature"):
         whole.aggregator.receive(whole.parties[0].first() + bytes(64))
 
 
