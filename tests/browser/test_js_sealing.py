@@ -154,7 +154,7 @@ def test_a_person_in_a_browser_is_one_of_a_shuffled_batch(server, shuffler, clie
     expect(page.locator("#report")).to_contain_text("everything else is encrypted")
     shown = page.locator("#report pre").text_content()
     page.reload()
-    expect(page.locator("#leaving")).to_contain_text("this browser cannot open it again")
+    expect(page.locator("#leaving")).to_contain_text("your browser cannot open it again")
     with page.expect_request(lambda request: request.method == "POST") as posted:
         send(page)
     assert posted.value.post_data_buffer[4:].hex() == shown.replace(" ", "").replace("\n", "")
