@@ -147,7 +147,8 @@ def in_options(error: DeniableError, names: Mapping[str, str], given: Mapping[st
     if error.received in (None, ""):
         text = re.sub(r": got (None|'');", ": got nothing;", text, count=1)
     options = {name: option for name, option in names.items() if option.startswith("-")}
-    text = re.sub(r"\b([a-z_]+)=(True\b)?", lambda found: _option(options, found, "" if found[2] else " "), text)
+    if "/" not in error.parameter:  # in errors about a file, period=0 is a folder's name
+        text = re.sub(r"(?<!/)\b([a-z_]+)=(True\b)?", lambda found: _option(options, found, "" if found[2] else " "), text)
     return re.sub(r"(?<!['\w.])([a-z]+(?:_[a-z]+)+)\b", lambda found: _option(options, found), text)
 
 
