@@ -89,17 +89,17 @@ def test_files_that_speak_for_themselves(tmp_path):
     assert again["answers"][0]["estimate"] == answer["estimate"]
     assert pq.read_table(tmp_path / "words.parquet").column("value").to_pylist() == ["tea", "mate"]
     assert "800 reports, OLH" in run("estimate", file, *asked).stdout
-    assert "a tally as a whole" in run("estimate", file, "--period", "1", status=2).stderr
+    assert "a .tally file is one total" in run("estimate", file, "--period", "1", status=2).stderr
     assert "leave it out" in run("estimate", "some-task", *asked, status=2).stderr
     file.write_bytes(file.read_bytes()[:-1])
-    assert "image" in run("estimate", file, *asked, status=2).stderr
+    assert "checksum" in run("estimate", file, *asked, status=2).stderr
     numbers = dn.HCMS(domain=dn.Integers(-(2**40), 2**40), epsilon=4.0, hashes=16, width=16)
     pq.write_table(numbers.privatize(np.repeat([-7, 8], 300)).to_arrow(), tmp_path / "numbers.parquet")
     (tmp_path / "numbers.txt").write_text("-7\n8\n")
     (told,) = counted(tmp_path / "numbers.parquet", "--candidates", tmp_path / "numbers.txt")["estimate"]["answers"]
     assert [row["value"] for row in rows_of(told)] == [-7, 8]
     (tmp_path / "numbers.txt").write_text("seven\n")
-    assert "one in a line" in run("tally", tmp_path / "numbers.parquet", "--candidates", tmp_path / "numbers.txt", status=2).stderr
+    assert "one per line" in run("tally", tmp_path / "numbers.parquet", "--candidates", tmp_path / "numbers.txt", status=2).stderr
 
 
 def test_what_cannot_be_counted_is_said(exported, tmp_path):
@@ -108,11 +108,12 @@ def test_what_cannot_be_counted_is_said(exported, tmp_path):
     for arguments, reason in (
         ([data, data, "--task", signed], "would count twice"),
         ([data, "--period", "1"], "save it"),
-        ([data], "different specs"),
+        ([data], "each spec separately"),
+        ([data], f"{data}/task={task.id.hex()}/"),  # a folder's name, not the option
         ([data, "--task", signed, "--candidates", signed], "leave it out"),
         ([data, "--task", signed, "--out", tmp_path], "a new folder"),
-        ([tmp_path, "--task", signed, "--resume", tmp_path / "state"], "open folders are counted at once"),
-        (["nowhere", "--task", signed], "check its path"),
+        ([tmp_path, "--task", signed, "--resume", tmp_path / "state"], "counted in one go"),
+        (["nowhere", "--task", signed], "check the path"),
         ([tmp_path / "nothing*", "--task", signed], "end in .parquet"),
     ):
         assert reason in run("tally", *arguments, status=2).stderr
@@ -123,7 +124,7 @@ def test_what_cannot_be_counted_is_said(exported, tmp_path):
         ("period=0/question=3/stratum=0/x.parquet", "question=0 to 2"),
         ("period=24/question=0/stratum=0/x.parquet", "period=0 to 23"),
         ("period=0/question=0/x.parquet", "stratum=0 to 1"),
-        ("0-1-0.parquet", "different specs"),
+        ("0-1-0.parquet", "each spec separately"),
     ):
         path = tmp_path / place.replace("/", "+") / place
         path.parent.mkdir(parents=True)
