@@ -33,6 +33,7 @@ from unittest import mock
 
 from typer.testing import CliRunner
 
+from deniable.cli import console
 from deniable.cli.app import command_line, outline
 from deniable.cli.commands import COMMANDS
 from deniable.contract.source import SYSTEM
@@ -99,6 +100,13 @@ def repeatable(name: str):
         SYSTEM._buffer.clear()
 
 
+@contextlib.contextmanager
+def wide():
+    """Print as wide as TERMINAL says: consoles read the width once, when they are imported."""
+    with mock.patch.object(console.out, "_width", 100), mock.patch.object(console.err, "_width", 100):
+        yield
+
+
 def apart() -> None:
     """Run a command of ``deniable`` in this process of its own, with randomness from the name that comes first."""
     from deniable.cli import main
@@ -126,7 +134,7 @@ class Page:
         text = PORT.sub(self._port, self.path.read_text())
         found, stop = blocks(text), text[: text.index(before)].count("\n") if before else len(text)
         try:
-            with contextlib.chdir(self.folder), repeatable(self.path.name), mock.patch.dict(os.environ, TERMINAL):
+            with contextlib.chdir(self.folder), repeatable(self.path.name), mock.patch.dict(os.environ, TERMINAL), wide():
                 for i, block in enumerate(found):
                     if block.line > stop:
                         visit(self)
