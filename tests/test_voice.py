@@ -27,6 +27,7 @@ def voice():
         ("page.md", "It is done for\ngood. For good reasons.\n", [1]),
         ("page.md", "```\nwhoever\n```\n`liars` [can](told.md) be told apart.\n", []),
         ("module.py", '"""Fix it.\n\nAt hand.\n"""\n\nwhoever = 1  # told\n', [3, 6]),
+        ("module.py", '"""``a`` for whoever has ``b``.\n\n>>> beside = 1\n"""\nf"{told}"\n', [1]),
         ("CHANGELOG.md", "# Changes\n\n## Unreleased\n\nbeside\n\n## 0.1\n\nbeside\n", [5]),
     ],
 )

@@ -34,8 +34,8 @@ INSTEAD = {
     r"participants?": "respondents",
 }
 """Patterns of words, and what to write. One term per thing: the glossary has the terms."""
-CODE = re.compile(r"^```.*?^```$|`[^`]+`|\]\([^)]+\)", re.MULTILINE | re.DOTALL)
-"""What is no prose: code, and where links lead."""
+CODE = re.compile(r"^```.*?^```$|``[^`]+``|`[^`]+`|\]\([^)]+\)|\{[\w.]+\}|^\s*(>>>|\.\.\.) [^\n]*$", re.MULTILINE | re.DOTALL)
+"""What is no prose: code, names in braces, examples with prompts, and where links lead."""
 PINNED = re.compile(r"this device has told enough|Nothing has been told|Whoever restores an old copy")
 """Texts that ``vectors/`` hold byte for byte."""
 

@@ -61,8 +61,8 @@ class BudgetFilter:
     """A budget for one data set, in a file at ``path`` that any number of processes may share.
 
     ``neighbors`` is the relation that the budget is stated for. ``rule`` is ``"basic"`` (epsilons and deltas add up) or ``"zCDP"`` (rhos
-    add up, and become epsilon at delta once, at the end). Budget and rule are the file's first record; whoever opens it again must name
-    the same ones. ``clock`` is the machine's, unless a test brings its own.
+    add up, and become epsilon at delta once, at the end). Budget and rule are the file's first record; name the same ones when you
+    open it again. ``clock`` is the machine's, unless a test brings its own.
 
     A ``request`` is an id of the caller's: one answer, however often it is asked for.
     """

@@ -10,7 +10,7 @@ keeping p and q: merging the two halves again is post-processing, so the split p
 step. What is cut off above counts as an infinite loss, what is cut off below is moved up. Sums are taken by ``tilted``, with every lost
 tail added.
 
-**Two directions.** Removing a person and adding one can have different losses (a sample does); each direction is composed by itself, and
+**Two directions.** Removing a person and adding one can have different losses (a sample does); each direction is composed separately, and
 the larger delta counts.
 
 **Why not dp-accounting.** It is the reference implementation of much of this, and here an oracle for tests. At run time it would pin

@@ -9,7 +9,7 @@ The parameters are the published ones. The hash functions are this project's, so
 
 ``chrome_2014``
     Chrome's RAPPOR for domain names, with the constants of Chromium's source of 2014: 128 bits, 2 hash functions, 128 cohorts, f = 1/2,
-    p = 1/4, q = 3/4. One report has epsilon = 2.043; all reports about one value, for good, have epsilon = 4 ln 3 = 4.394; another value
+    p = 1/4, q = 3/4. One report has epsilon = 2.043; all reports about one value, ever, have epsilon = 4 ln 3 = 4.394; another value
     costs another 4.394, and that it came is not hidden. (The 0.534 that is often quoted is one report with f = 3/4, p = 1/2, the paper's
     home page experiment.)
 

@@ -50,7 +50,7 @@ class RAPPOR(LongitudinalSpec, BloomRR):
     """
 
     coin: tuple[int, int, int] = field(default=None, metadata={"travels": False})  # type: ignore[assignment]  # see resolve
-    """The thresholds of flipping a bit for good, and of showing 1 for a bit kept as 1 and as 0. They travel as thresholds."""
+    """The thresholds of flipping a bit permanently, and of showing 1 for a bit kept as 1 and as 0. They travel as thresholds."""
     small: ClassVar[Mapping[str, int]] = {"bits": 5, "hashes": 2, "cohorts": 2}
     overlapping: ClassVar[bool] = True  # filters do
 

@@ -97,7 +97,7 @@ class Reporter:
     def enrol(self, code: str) -> None:
         """Redeem a code for the one-time tokens of this task, which the ledger keeps; nothing if it has them already.
 
-        Do this some time before the first report: whoever sees both arrive together can guess that they belong together. After an error
+        Do this some time before the first report: anyone who sees both arrive together can guess that they belong together. After an error
         of the network it can be called again with the same code. ProtocolError if the collector does not take the code.
         """
         if not self.ledger.consented(self.task_id):

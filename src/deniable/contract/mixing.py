@@ -2,9 +2,9 @@
 
 A device seals its report for the collector, and what that gives for each of the shufflers, the last one first. The shufflers pass on what
 they were sent in batches whose order says nothing. The claim (epsilon, delta) is about a batch of ``minimum`` reports or more. It needs one
-honest shuffler in the chain, a collector that is somebody else, and so many honest people in the batch: whoever can choose the crowd, by
+honest shuffler in the chain, a collector that is somebody else, and so many honest people in the batch: anyone who can choose the crowd, by
 reports of their own or by keys and codes that few are given, can leave one person alone in it. The task's own epsilon is local: it holds
-whoever is dishonest, and it is what a device's ledger pays.
+even if everyone else is dishonest, and it is what a device's ledger pays.
 """
 
 from __future__ import annotations

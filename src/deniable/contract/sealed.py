@@ -11,8 +11,8 @@ Every box begins with the same header; integers are little-endian::
     77       ...    HPKE: ciphertext
     -16      16     HPKE: tag
 
-The box is bound to ``info`` = "deniable sealed 1\n", the role of its opener (0 analyst, 1 shuffler) and the 45 bytes of the header: whoever
-changes the key, task, period or role gets nothing open. The suite is X25519, HKDF-SHA256, AES-128-GCM (RFC 9180, base mode).
+The box is bound to ``info`` = "deniable sealed 1\n", the role of its opener (0 analyst, 1 shuffler) and the 45 bytes of the header: with
+another key, task, period or role nothing opens. The suite is X25519, HKDF-SHA256, AES-128-GCM (RFC 9180, base mode).
 
 Inside the box for the analyst: the packed envelope, then zeros up to ``mixing.size``. Zeros alone are a dummy, which counts for nothing.
 

@@ -82,7 +82,7 @@ class PadAndSample(Encoder):
 class Overflow(Encoder):
     """1 if what a person would draw lies beyond the first ``length`` of their candidates, else 0: how much a list so long leaves out.
 
-    Whoever holds m > ``length`` candidates draws each with probability 1 / m instead of 1 / ``length`` (``PadAndSample``), and counts as
+    With m > ``length`` candidates a person draws each with probability 1 / m instead of 1 / ``length`` (``PadAndSample``), and counts as
     ``length`` / m of a holder. What is missing, 1 - ``length`` / m, is the probability of a 1 here; all others say 0. So the share of ones
     is the most that the count of any item can miss.
 

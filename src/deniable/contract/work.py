@@ -61,7 +61,7 @@ def in_turn(works: Iterable[Work]) -> Work:
 
 
 def heaviest(works: Iterable[Work]) -> Work:
-    """Return the most memory and the most steps of several rounds, each of which is finished by itself."""
+    """Return the most memory and the most steps of several rounds, each of which ends before the next begins."""
     parts = list(works)
     return Work(*(max((work[i] for work in parts), default=0) for i in range(3)))
 

@@ -28,7 +28,7 @@ class Average(Law):
     span: tuple[float, float]
     """The smallest and the largest score."""
     worst: float
-    """The largest variance that one score can have, whoever sent it."""
+    """The largest variance that one score can have, whatever the person holds."""
     ends: tuple[float, float]
     """The smallest and the largest number that people can hold."""
     kurtosis: float | None = None

@@ -53,7 +53,7 @@ class DistributionEstimate(Estimate):
 
     ``frequencies`` are the shares at each point; none is negative, and they add up to one. No such estimate is unbiased: ``bias`` says why.
     Errors and intervals come from drawing the tally anew, as it would come out if the estimate were the truth, and estimating again
-    (``core.replicates``). ``mean`` is estimated by itself, without bias.
+    (``core.replicates``). ``mean`` is estimated separately, without bias.
     """
 
     spec: Spec

@@ -158,7 +158,7 @@ class Estimate(Measured):
 
     @property
     def listed(self) -> bool:
-        """True if views show the first values, each by itself: not a curve, a map or a brief of all."""
+        """True if views show the first values one by one: not a curve, a map or a brief of all."""
         return not self.single and self.brief() is None and all(each.mark in ("bars", "points") for each in self.figures()[:1])
 
     def shortened(self, k: int) -> Self:

@@ -13,7 +13,7 @@ mle          the most likely counts that are not negative and add up to n; as go
 ===========  =========================================================================================================================
 
 For reports that name one value each (GRR, RR) ``mle`` is exact: iterative Bayes (expectation maximization) climbs to the same point in
-many steps, and is not offered beside it. For all other supports it is the normal approximation, the paper's MLE-Apx.
+many steps, and is not offered. For all other supports it is the normal approximation, the paper's MLE-Apx.
 """
 
 from __future__ import annotations

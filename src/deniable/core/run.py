@@ -67,7 +67,7 @@ def ask(
                 fix="align the columns",
             )
         if not asked.first and not question.encoder.checks_column:
-            # everyone's value is checked before anyone's is drawn, whoever is asked, and in whichever round
+            # everyone's value is checked before anyone's is drawn, also of people who are asked in later rounds
             domain = getattr(question.encoder, "domain", question.spec.domain)
             ItemSets.of(domain, column) if isinstance(domain, Subsets) else keys_of(domain, column)
         tally, held = None, []

@@ -31,7 +31,7 @@ class Scores(CountLaw):
     worst: float = field(kw_only=True)
     """The largest variance that one score can have."""
     least: Array | float = field(default=0.0, kw_only=True)
-    """The smallest variance that one score can have, whoever sent it."""
+    """The smallest variance that one score can have, whatever the person holds."""
     known: bool = field(default=False, kw_only=True)
     """Whether ``spread`` is the variance itself, and not an estimate of it."""
     shared: Array | float = field(default=0.0, kw_only=True)

@@ -37,8 +37,8 @@ _TOGETHER = 1 << 15
 def sift(reports: Reports, lose: float = 1e-4) -> Reports:
     """The reports without those whose number of set bits is one that honest people send with probability ``lose`` at most.
 
-    A mitigation for naive manipulation, not a test: whoever sets as many bits as honest people stays. Of honest reports a share of up to
-    ``lose`` goes as well, and takes the rest out of balance by as little; at 1e-4 and a million people that is some hundredths of the
+    A mitigation for naive manipulation, not a test: an attacker who sets as many bits as honest people stays. Of honest reports a share of
+    up to ``lose`` goes as well, and takes the rest out of balance by as little; at 1e-4 and a million people that is some hundredths of the
     standard error.
 
     >>> from deniable.client import OUE

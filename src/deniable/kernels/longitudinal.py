@@ -1,6 +1,6 @@
 """Two steps of noise: what a device keeps permanently, and a report drawn from it (``client.longitudinal``).
 
-Every kernel does the steps that it is told to: ``PERSONAL`` draws what a device draws once for all, ``PERMANENT`` permanent answers into
+Every kernel takes the steps to do: ``PERSONAL`` draws what a device draws once for all, ``PERMANENT`` permanent answers into
 ``memos``, ``AGAIN`` reports from ``memos`` into ``out``. With all three, ``memos`` and ``out`` may be the same array.
 """
 

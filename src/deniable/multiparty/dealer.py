@@ -16,8 +16,8 @@ stream's key is what stands in the table, that of a Paillier key the SHA-256 of 
 Files of a stream have ``parties``, too, how many it was dealt for: terms that name more would have every party add a smaller share of the
 noise, and those who were made up would add none. A party checks its own file, which no writer of terms can change.
 
-**The dealer is trusted.** Whoever deals knows all secrets, could open any single party's numbers, and must forget: hand every file to
-whom it is for, and delete it. Parties compare the key's id with what the dealer says, since another's key would be another's to open.
+**The dealer is trusted.** It knows all secrets and could open any single party's numbers, so it must forget them: give every file to
+its owner, and delete it. Parties compare the key's id with what the dealer says, since another's key would be another's to open.
 """
 
 from __future__ import annotations

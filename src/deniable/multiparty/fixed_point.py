@@ -15,8 +15,8 @@ sum by 2^bits Delta_1 + m / 2 steps at most, or 2^bits Delta_2 + sqrt(m) / 2 in 
 A hospital's counts are far larger than what one patient changes in them. With ``of_people`` the noise hides one person and not a whole
 party: the norms bound what one *person* changes, and ``largest`` alone bounds the numbers. That nobody changes more than that is the
 party's own business: nothing in a count shows it. So norms that contradict each other are refused there: whole numbers that change by
-norm_1 in all change by sqrt(norm_1) or more in the Euclidean norm, and by norm_1 / sqrt(m). (A party's own vector is held to both norms by
-``encode``, whatever they are.)
+norm_1 in all change by sqrt(norm_1) or more in the Euclidean norm, and by norm_1 / sqrt(m). (``encode`` checks a party's own vector
+against both norms, whatever they are.)
 """
 
 from __future__ import annotations

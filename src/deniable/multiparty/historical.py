@@ -56,7 +56,7 @@ class AdditiveKey:
 
     @classmethod
     def deal(cls, first: int, second: int, parties: int, source: Source = SYSTEM) -> AdditiveKey:
-        """A key from two primes, in parts; whoever deals it is trusted to forget it."""
+        """A key from two primes, in parts; the dealer is trusted to forget it."""
         modulus, order = first * second, int(gmpy2.lcm(first - 1, second - 1))
         if first == second or gmpy2.gcd(modulus, order) != 1 or type(parties) is not int or parties < 2:
             raise ParameterError("parties", parties, allowed="two or more, and two primes of one length", fix="draw new primes")

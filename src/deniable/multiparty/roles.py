@@ -60,7 +60,7 @@ class Aggregator(SumReceiver, Protocol):
 
     @property
     def present(self) -> set[int]:
-        """The members that are still in the sum; whoever else speaks is too late."""
+        """The members that are still in the sum; messages of all others come too late."""
 
     @property
     def waiting(self) -> set[int]:

@@ -45,8 +45,8 @@ class PoissonHistogram(SeveralMessages):
     Estimator: messages with a value, less ``noise``, the dummies that are expected there; the variance is ``noise`` for every value,
     whatever n, the domain and the counts are. Near a trusted curator's, whose variance is 8 / epsilon^2 or so.
 
-    Cost: 1 + d noise / n messages of log2 d bits. For large domains send hashes, with fewer bins. One liar can send many messages: have the
-    shuffler limit them.
+    Cost: 1 + d noise / n messages of log2 d bits. For large domains send hashes, with fewer bins. One dishonest person can send many
+    messages: have the shuffler limit them.
 
     >>> protocol = PoissonHistogram(domain_size=1000, epsilon=1.0, delta=1e-6, n=100_000)
     >>> round(protocol.noise, 2), round(protocol.variance() ** 0.5, 1), round(protocol.messages_each, 2), protocol.guarantee.local_epsilon

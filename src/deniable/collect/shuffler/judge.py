@@ -95,7 +95,7 @@ class Judge:
         return OpenedSeals(rows, refused, len(seals))
 
     def _look(self, seal: bytes, shape: Shape | None, pair: KeyPair | None) -> tuple[bytes, Row] | str:
-        """The route of a seal and what is kept of it, or why it is not taken. Most of what a shuffler does beside opening: hence flat."""
+        """The route of a seal and what is kept of it, or why it is not taken. It runs for every seal: hence flat."""
         if shape is None or len(seal) != shape.size or pair is None:
             return UNKNOWN_TASK if shape is None else UNKNOWN_KEY if len(seal) == shape.size else BAD_SEAL
         try:

@@ -55,7 +55,7 @@ class Worker:
         return found
 
     def stop(self) -> None:
-        """End the process for good."""
+        """End the process; it does not start again."""
         self._stopped = True
         self._end()
 

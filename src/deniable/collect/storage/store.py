@@ -173,7 +173,7 @@ class Store(Inventory):
     def drop_reports(self, bucket: Bucket) -> None:
         """Delete a sealed bucket's reports; its tallies stay.
 
-        First it is noted that they are being dropped: whoever is interrupted drops the rest later, and nobody takes it for damage.
+        The catalog first notes that they are being dropped: after an interruption the rest is dropped later, and not taken for damage.
         """
         for before, after in (("sealed", "dropping"), ("dropping", "dropped")):
             with self.catalog.writing() as connection:

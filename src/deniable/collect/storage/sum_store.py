@@ -6,7 +6,7 @@ with what a party later loses it could still say something, so that with the end
 ===========  ====================================================================================================
 ``sum``      one row: the agreement, the state, the engine as it was when the step began, and in the end the result
 ``message``  what parties sent in this step
-``taken``    the digests of all that they sent: who repeats a message whose answer was lost is told the same again
+``taken``    the digests of all that they sent: a party that repeats a message whose answer was lost gets the same answer
 ``due``      what goes to whom in this step
 ===========  ====================================================================================================
 """

@@ -1,8 +1,8 @@
 """What the parties of a sum agree on, all of it under one id: who they are, what is added up, the noise, and who may fail or cheat.
 
 An agreement is canonical JSON, made once by the aggregator and read by every party. Its digest is the label of the engine's ``SumTerms``,
-whose own digest is the **id of the sum**: it stands in every message, so parties who were told different things, an epsilon or a bound
-among them, cannot be brought into one sum. The nonce makes every sum another one, though everything else is as it was.
+whose own digest is the **id of the sum**: it stands in every message, so parties with different agreements, in an epsilon or a bound
+say, cannot be brought into one sum. The nonce makes every sum another one, though everything else is as it was.
 """
 
 from __future__ import annotations

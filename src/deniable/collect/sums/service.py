@@ -190,7 +190,7 @@ class SumServer(ProcessServer):
 def serve_sum(
     settings: ProcessSettings, make: Callable[[], Aggregation], clock: Clock, *, linger: float, over: Callable[[Aggregation], None]
 ) -> None:
-    """Run an aggregator until the sum is over and everybody knows, or the process is told to stop; ``over`` is called with the result."""
+    """Run an aggregator until the sum is over and every party knows, or a signal stops the process; ``over`` is called with the result."""
     with port(settings) as listening:
         found = make()
         service = SumService(found, settings, clock, linger=linger, over=lambda: over(found))

@@ -72,7 +72,7 @@ class SketchOracle(FrequencyOracle[SketchType]):
         return FrequencyEstimate.of(self.spec, chosen.values, law)
 
     def squares(self, tally: Tally) -> float:
-        """The sum of all values' squared counts, whoever holds them, from how unevenly the cells are filled; three standard errors up.
+        """The sum of all values' squared counts, from how unevenly the cells are filled; three standard errors up.
 
         The squared distances of a function's supports from their mean add up, over all functions, to the ``scatter`` of each report, and to
         (p - r)^2 (1 - 1/m) / k times the sum that is sought, on average over the functions.

@@ -1,6 +1,6 @@
 """The aggregator of a masked sum: passes messages on, and learns the sum of those who stayed to the end, and nothing else.
 
-``receive`` takes a message of a party, ``close`` ends a step: whoever has not sent by then is lost, and it says what to send to whom. When
+``receive`` takes a message of a party, ``close`` ends a step: a party that has sent nothing is lost, and it says what to send to whom. When
 to close is up to the caller: when all are there, or when waiting is over. With fewer survivors than the terms' honest share the sum is
 aborted before anything is opened.
 """

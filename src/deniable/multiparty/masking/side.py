@@ -1,7 +1,7 @@
 """One side of what two neighbors agree on: a key that seals shares, and the secret of the mask that they have in common.
 
-By X25519 both are known to both at once. In hybrid sums ML-KEM is added (``hybrid``), which has a direction: whoever seals shares sends a
-ciphertext along with them, and of two neighbors the one with the smaller number sends one for their mask, in the same row::
+By X25519 both are known to both at once. In hybrid sums ML-KEM is added (``hybrid``), which has a direction: the party that seals shares
+sends a ciphertext along with them, and of two neighbors the one with the smaller number sends one for their mask, in the same row::
 
     ciphertext (1088), sealed shares (80); if the receiver's number is the larger one: ciphertext (1088), kept (32), commitment (32)
 

@@ -11,7 +11,7 @@ polynomial F of degree t - 1 modulo N m; decryptor i holds F(i). With D = l! and
 decisional composite residuosity assumption); t of them together open anything. So t is more than half of l: any two committees that open
 have a member in common, who opens one sum of an agreement and no other. Decryptors are taken to keep to the protocol: they do not
 prove that a share is right; one that is wrong by accident gives a number that is no valid packing, one that is made up on purpose need not.
-``powmod_sec`` of gmpy2 takes the time of the exponent's length; nothing else here is protected against whoever watches the machine.
+``powmod_sec`` of gmpy2 takes the time of the exponent's length; nothing else here is protected against timing.
 
 Nothing public depends on the order of the group. With g = 1 + N and an unblinded key, publishing g^key, as the formula of the PASTE slides
 needs, would publish the key itself.
